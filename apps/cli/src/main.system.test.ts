@@ -128,7 +128,7 @@ describe("impossible requests", () => {
     code: 1,
     stdout: "",
     stderr:
-      "Database error (42501). The role of DATABASE_URL may not do this: set DATABASE_URL, for this command, to the URL of the role that owns the tables.\n",
+      "Database error (42501). The role of DATABASE_URL lacks the right for this command: set DATABASE_URL, for this command, to the URL of the role that owns the tables.\n",
   };
   test
     .skipIf(!IS_ONE_DATABASE)

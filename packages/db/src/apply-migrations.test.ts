@@ -1,5 +1,5 @@
 /**
- * Migrations beside transactions that hold the locks that they need. previous-release.system.test.ts of the API tests
+ * Migrations while other transactions hold the locks that they need. previous-release.system.test.ts of the API tests
  * them under the load of a whole service.
  */
 import { afterEach, beforeEach, expect, setDefaultTimeout } from "bun:test";
@@ -9,7 +9,7 @@ import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { applyMigrations, type Migration, NO_TRANSACTION } from "./apply-migrations.ts";
 import { migrate, withLock } from "./migrate.ts";
 
-// Tests do not assert times, and a slow disk must not fail one.
+// No test asserts a time, because a slow disk must not fail it.
 setDefaultTimeout(60_000);
 
 let database: TestDatabase;
@@ -38,7 +38,7 @@ test("a deadlock of a write and a migration: the migration gives up", async () =
   await write.client`lock table api_keys in row exclusive mode`;
   const migrated = apply(later(AVATARS_THEN_KEYS));
   await untilBlocked(database.db);
-  // The two wait for each other.
+  // The write and the migration wait for each other.
   await write.client`lock table avatars in row exclusive mode`;
   await write.client`commit`;
   await migrated;
@@ -47,7 +47,7 @@ test("a deadlock of a write and a migration: the migration gives up", async () =
   await write.close();
 });
 
-test("a write, behind a migration that waits for a long transaction: executed during that transaction", async () => {
+test("a write that waits behind a migration, which waits for a long transaction: executed during that transaction", async () => {
   const long = session(database.url);
   await long.client`begin`;
   await long.client`lock table api_keys in access share mode`;
@@ -102,7 +102,7 @@ test("an index that an interrupted migration left invalid: created again", async
   expect(await applied()).toBe(1);
 });
 
-test("an index that waits for a transaction that writes to its table: other writes pass", async () => {
+test("an index that waits for a transaction with writes to its table: other writes pass", async () => {
   const long = session(database.url);
   await database.db.client`alter table avatars add column later text`;
   await long.client`begin`;
@@ -116,7 +116,7 @@ test("an index that waits for a transaction that writes to its table: other writ
   await long.close();
 });
 
-test("several processes that build an index at the same time: one builds it, without a deadlock", async () => {
+test("several processes that build the same index at once: one builds it, without a deadlock", async () => {
   await database.db.client`alter table avatars add column later text`;
   await Promise.all(Array.from({ length: 5 }, () => apply(later(CONCURRENT))));
   expect(await applied()).toBe(1);
@@ -142,7 +142,7 @@ test("a migration, while another process has the lock: notifies once, and contin
   await other;
 });
 
-test("a migration longer than the time-outs of its role: applied", async () => {
+test("a migration that takes longer than the timeouts of its role: applied", async () => {
   const { client: own } = database.db;
   const { pathname } = new URL(database.url);
   await own.unsafe(`alter database ${pathname.slice(1)} set statement_timeout = 300`);

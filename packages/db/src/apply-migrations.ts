@@ -4,20 +4,20 @@
  *
  * While a statement waits for a strong lock, every later request of that table waits behind it. If its transaction
  * already has another lock, it can deadlock with a write. So a transaction waits for its locks for at most
- * `MAX_WAIT_MS` in total. Then it rolls back, lets the writes pass, and starts again. `MAX_WAIT_MS` is less than the
- * server's `deadlock_timeout`, so in a deadlock the migration gives up, never a write.
+ * `MAX_WAIT_MS` in total. Then it rolls back, so that the writes can continue, and starts again. `MAX_WAIT_MS` is less
+ * than the server's `deadlock_timeout`, so in a deadlock the migration gives up, never a write.
  */
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 
 export type Migration = { tag: string; when: number; text: string };
 
-/** How long a transaction waits for locks in total. A write behind it waits at most twice as long. */
+/** The total time for which a transaction waits for locks. A write behind it waits at most twice as long. */
 const MAX_WAIT_MS = 400;
 
 /**
- * How often a migration is tried, and the pause between two attempts. With the default, it waits ten minutes for a long
- * transaction.
+ * The number of attempts of a migration, and the pause between two attempts. With the default, a migration waits ten
+ * minutes for a long transaction.
  */
 export type RetryPolicy = { attempts: number; pauseMs: number };
 const DEFAULT_POLICY: RetryPolicy = { attempts: 500, pauseMs: 800 };
@@ -113,7 +113,7 @@ const apply = async (
 };
 
 /**
- * Removes the time limits of the role: the migration waits without a limit where no request waits behind it. A
+ * Removes the time limits of the role, because the migration waits without a limit where no request waits behind it. A
  * superuser may also lower `deadlock_timeout`. PostgreSQL then finds a deadlock sooner, and ends an autovacuum that
  * blocks the migration.
  */

@@ -53,7 +53,7 @@ const codeOf = (statement: string): Promise<unknown> =>
     ({ code }: { code: string }) => code,
   );
 
-test("the service, without rights: not ready, no statement executed", async () => {
+test("the service without rights: not ready, and no statement is executed", async () => {
   expect(await isMigrated(db)).toBe(false);
   const uses = [{ tenantId: "ten_x" as TenantId, id: "key_x" as ApiKeyId, usedAt: new Date() }];
   const failure = await recordUses(db, uses).catch((error: unknown) => databaseFailure(error));
@@ -61,9 +61,9 @@ test("the service, without rights: not ready, no statement executed", async () =
 });
 
 describe("the grant of rights", () => {
-  test("a role, unknown, owning tables or creating objects: refused", async () => {
-    await expect(grantService(database.url, "nobody")).rejects.toThrow("There is no such role");
-    await expect(grantService(database.url, "public")).rejects.toThrow("There is no such role");
+  test("a role that is unknown, owns tables or may create objects: refused", async () => {
+    await expect(grantService(database.url, "nobody")).rejects.toThrow("The role does not exist");
+    await expect(grantService(database.url, "public")).rejects.toThrow("The role does not exist");
     const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_user as name`;
     await expect(grantService(database.url, name)).rejects.toThrow("owns the tables");
     await owner.unsafe(`grant create on schema public to ${NAME}`);
@@ -72,7 +72,7 @@ describe("the grant of rights", () => {
     expect(await isMigrated(db)).toBe(false);
   });
 
-  test("a role, granted twice at once: the service is ready", async () => {
+  test("a role, granted twice concurrently: the service is ready", async () => {
     await Promise.all([grantService(database.url, ROLE), grantService(database.url, ROLE)]);
     expect(await isMigrated(db)).toBe(true);
   });
@@ -87,7 +87,7 @@ describe("a role with the rights of the service", () => {
   };
   const page = { filters: {}, before: null, limit: 50 };
 
-  test("the role, with avatars: creates, reads, changes, lists and deletes", async () => {
+  test("the role: creates, reads, changes, lists and deletes avatars", async () => {
     const caller = await seedCaller();
     const avatar = plannedAvatar(caller);
     const origin = seedOrigin(caller);
@@ -117,7 +117,7 @@ describe("a role with the rights of the service", () => {
     expect((await listAuditEvents(db, caller, page)).items).toContain("avatar.deleted");
   });
 
-  test("the role, with sessions: opens, reports, releases and sweeps, but grants no credits", async () => {
+  test("the role: opens, reports, releases and sweeps sessions, but cannot grant credits", async () => {
     const caller = await seedCaller();
     const { tenantId } = caller;
     await seedMovement(database.db, tenantId);
@@ -173,12 +173,12 @@ describe("a role with the rights of the service", () => {
     "select created_at from tenants",
     "delete from drizzle.__drizzle_migrations",
     "set session_replication_role = replica",
-  ])("the role, forbidden: %s", async (statement) => {
+  ])("the role may not: %s", async (statement) => {
     expect(["42501", "42939"]).toContain((await codeOf(statement)) as string);
   });
 
   test.each(["credit_accounts", "api_key_meters"])(
-    "the role with its own pg_class, a refund in %s: refused",
+    "the role with a fake pg_class, a refund in %s: refused",
     async (table) => {
       await owner.unsafe(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${NAME}`);
       const fake =
@@ -187,14 +187,14 @@ describe("a role with the rights of the service", () => {
     },
   );
 
-  test("the role with its own pg_class, an entry of the operator: refused", async () => {
+  test("the role with a fake pg_class, an entry of the operator: refused", async () => {
     await owner.unsafe(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${NAME}`);
     const fake =
       "create temp table pg_class as select oid, usesysid relowner from pg_class, pg_user where usename = user";
     expect(await codeOf(`${fake}; ${insertEntry("grant")}`)).toBe("42501");
   });
 
-  test("the role, changing a function: forbidden", async () => {
+  test("the role may not: change a function", async () => {
     const [row] = await owner<{ schema: string }[]>`
       select nspname as schema from pg_namespace where nspname ~ '^rta_[0-9a-f]{12}$'`;
     expect(await codeOf(`drop schema ${row?.schema} cascade`)).toBe("42501");

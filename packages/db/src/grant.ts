@@ -29,12 +29,12 @@ const RIGHTS = [
   "select, insert, update (run_at, leased_until, lease, attempts, lost_leases, last_error), delete on public.jobs",
   "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",
   "select, insert on public.audit_events, public.credit_entries",
-  // Not `granted`: only the operator gives credits. Triggers refuse entries of the operator, and a decrease of
-  // `settled`.
+  // Without `granted`, because only the operator grants credits. Triggers refuse entries of the operator, and a
+  // decrease of `settled`.
   `select, update (settled, reserved, open_sessions, low_threshold, exhausted_at, version, updated_at)
     on public.credit_accounts`,
   "select, insert, update (settled, reserved, open_sessions, spend_notice, expiry_notice) on public.api_key_meters",
-  // `reserved`, because the hold of a call grows.
+  // Includes `reserved`, because the hold of a call grows.
   `select, insert, update (status, used, reserved, reported, reported_by, closed_by, must_end, is_counted, reason, version, started_at,
     ended_at, expires_at) on public.usage_sessions`,
   "select, insert, update (name, role, version), delete on public.users",
@@ -129,8 +129,8 @@ type Role = { isOwner: boolean; mayCreate: boolean };
 
 /**
  * Gives an existing role the rights of the service, in one transaction: on one database, or in these shards. Revokes no
- * right, so that a replica of an older version keeps working. Throws when the role does not exist, or has rights that
- * defeat the purpose.
+ * right, so that a replica of an older version keeps working. Throws when the role does not exist, or has rights beyond
+ * those of the service.
  */
 export const grantService = (
   url: string,
@@ -143,7 +143,7 @@ export const grantService = (
         has_schema_privilege(rolname, 'public', 'create') as "mayCreate"
       from pg_roles, pg_tables where rolname = ${role} and tablename = 'audit_events'
         and schemaname = ${options.shards?.[0] === undefined ? "public" : shardSchema(options.shards[0])}`;
-    if (!known) throw new Error("--grant: There is no such role.");
+    if (!known) throw new Error("--grant: The role does not exist.");
     if (known.isOwner) throw new Error("--grant: The role owns the tables, or is a superuser. Name another role.");
     if (known.mayCreate) {
       // An object there could replace a function of PostgreSQL.

@@ -17,7 +17,7 @@ const applied = async (): Promise<number> => {
 };
 
 describe("the application of migrations", () => {
-  test("migrations, five processes at once: each applied once", async () => {
+  test("migrations by five processes at once: each is applied once", async () => {
     expect(await isMigrated(database.db)).toBe(false);
     await Promise.all(Array.from({ length: 5 }, () => migrate(database.url)));
     expect(await isMigrated(database.db)).toBe(true);
@@ -25,14 +25,14 @@ describe("the application of migrations", () => {
     expect(await applied()).toBe(files.length);
   });
 
-  test("migrations, a second time: nothing changes", async () => {
+  test("migrations, applied a second time: nothing changes", async () => {
     await migrate(database.url);
     const before = await applied();
     await migrate(database.url);
     expect(await applied()).toBe(before);
   });
 
-  test("a database, without the newest migration: not migrated; with a newer one: migrated", async () => {
+  test("a database without the newest migration: not migrated; with a newer migration: migrated", async () => {
     await migrate(database.url);
     const journal = database.db.client;
     await journal`update drizzle.__drizzle_migrations set created_at = created_at - 1000000`;
@@ -42,7 +42,7 @@ describe("the application of migrations", () => {
   });
 });
 
-test("stored addresses, after 0019: in normal form, except one that another user has", async () => {
+test("stored addresses, after 0019: in normal form, except an address whose normal form another user has", async () => {
   await migrate(database.url);
   const sql = database.db.client;
   const [tenantId, other] = [await seedTenant(database.db), await seedTenant(database.db)];
@@ -76,13 +76,13 @@ test("stored addresses, after 0019: in normal form, except one that another user
 describe("the files of the migrations", () => {
   const root = join(import.meta.dir, "..");
 
-  test("the snapshots, compared with the migrations: that of the newest, and no older one", async () => {
+  test("the snapshots: only that of the newest migration exists", async () => {
     const newest = migrations().at(-1)?.tag.slice(0, 4);
     const files = await readdir(join(root, "migrations/meta"));
     expect(files.toSorted()).toEqual([`${newest}_snapshot.json`, "_journal.json"]);
   });
 
-  test("the migrations, compared with the tables: nothing is left to generate", async () => {
+  test("the migrations, compared with the tables: no further migration is needed", async () => {
     const out = await mkdtemp(join(root, "migrations-test-"));
     try {
       await cp(join(root, "migrations"), out, { recursive: true });

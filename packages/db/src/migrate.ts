@@ -72,7 +72,7 @@ import { driver } from "./connection/server/driver.ts";
 import { findPrimary } from "./connection/server/primary.ts";
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA, SCHEMA_NAMES } from "./functions/schema.ts";
 
-/** One for each entry of the journal, in its order. */
+/** One text for each entry of the journal, in its order. */
 const TEXTS = [
   initial,
   auditAppendOnly,
@@ -164,8 +164,8 @@ export const withLock = async <Result>(
 ): Promise<Result> => {
   const client = driver(url, await findPrimary(url, { allowWeakAuth }), { weak_auth: allowWeakAuth === true });
   try {
-    // The lock belongs to the session and ends with the connection. The lock is polled: a statement that waits for it
-    // would be a transaction, and `create index concurrently` would wait for that transaction.
+    // The lock belongs to the session and ends with the connection. The lock is polled, because a waiting statement
+    // would be a transaction, for which `create index concurrently` would wait.
     for (let attempts = 1; ; attempts++) {
       const [row] = await client<{ isLocked: boolean }[]>`select pg_try_advisory_lock(${LOCK}) as "isLocked"`;
       if (row?.isLocked) break;
@@ -201,8 +201,8 @@ export const migrate = (url: string, options: LockOptions = {}): Promise<boolean
   });
 
 /**
- * Drops the functions of other versions, and returns the names of their schemas. A replica of such a version stops
- * working, so prune only when no such replica runs.
+ * Drops the functions of other versions, and returns the names of their schemas. Replicas of such a version stop
+ * working, so prune only after they have ended.
  */
 export const pruneFunctions = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
@@ -223,7 +223,7 @@ const hasTables = async (query: Query): Promise<boolean> => {
   return Number(newest ?? 0) >= (journal.entries.at(-1)?.when ?? 0);
 };
 
-/** Whether the role may use the functions. The same transaction grants it everything else: see `grant.ts`. */
+/** Whether the role may use the functions. The same transaction grants the other rights: see `grant.ts`. */
 const mayUseFunctions = async (query: Query): Promise<boolean> =>
   (await query(`select 1 where has_schema_privilege(to_regnamespace('${FUNCTIONS_SCHEMA}')::oid, 'usage')`)).length > 0;
 

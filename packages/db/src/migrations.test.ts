@@ -6,7 +6,10 @@ import { describe, expect, test } from "bun:test";
 import { type Migration, NO_TRANSACTION, splitStatements } from "./apply-migrations.ts";
 import { migrations } from "./migrate.ts";
 
-/** These migrations were released before the rules. A database without them is empty, or is stopped for them. */
+/**
+ * These migrations were released before the rules. A database without them is empty, or its service is stopped while
+ * they run.
+ */
 const BEFORE_THE_RULES = 18;
 
 /** The tables in the order in which writes lock them: see "Lock order" in docs/architecture/writes.md. */
@@ -73,7 +76,7 @@ const plainStatements = (migration: Migration): string[] =>
     .map((text) => text.replaceAll(/\s+/g, " ").trim())
     .filter((text) => text !== "");
 
-/** Tables of people: few rows, which no write of a key locks. */
+/** Tables of people have few rows, which no write of a key locks. */
 const FEW_ROWS = ["users", "invitations"];
 const isWriteOfFewRows = (statement: string): boolean =>
   FEW_ROWS.includes(statement.match(pattern(`^(?:update|delete from) ${NAME}`))?.[1] ?? "");
@@ -87,9 +90,9 @@ const ACTIONS = /, (?=(?:add|alter|drop) )/i;
 const faultsOfStatement = (statement: string, created: ReadonlySet<string>): string[] => {
   if (/^create (unique )?index\b/i.test(statement)) {
     const [, table = ""] = statement.match(pattern(` on ${NAME}`)) ?? [];
-    return created.has(table) ? [] : ["build an index of an existing table concurrently, in a migration of its own"];
+    return created.has(table) ? [] : ["build an index of an existing table concurrently, in a separate migration"];
   }
-  if (/^drop index\b/i.test(statement)) return ["drop an index concurrently, in a migration of its own"];
+  if (/^drop index\b/i.test(statement)) return ["drop an index concurrently, in a separate migration"];
   if (/^lock table [^;]*,/i.test(statement)) return ["lock one table with each statement"];
   const table = lockedTable(statement);
   if ((table !== null && created.has(table)) || isWriteOfFewRows(statement)) return [];
@@ -124,7 +127,7 @@ const faultsOf = (migration: Migration): string[] => {
   return [
     ...statements.flatMap((text) => faultsOfStatement(text, created)),
     ...(statements.some(isValidation) && !statements.every(isValidation)
-      ? ["validate constraints in a migration of its own"]
+      ? ["validate constraints in a separate migration"]
       : []),
     ...locked.filter((_, at) => places[at] === -1).map((table) => `add ${table} to LOCK_ORDER`),
     ...(places.some((place, at) => place < (places[at - 1] ?? 0))
@@ -146,11 +149,11 @@ const faultsOfDistribution = (one: Migration): string[] =>
     const isBesideOthers = /\badd constraint\b/i.test(text) && (commands[0] ?? "").split(ACTIONS).length > 1;
     return [
       ...(commands.length > 1 ? ["put a breakpoint between two commands"] : []),
-      ...(isBesideOthers ? ["add a constraint by a statement of its own"] : []),
+      ...(isBesideOthers ? ["add a constraint in a separate statement"] : []),
     ];
   });
 
-/** The number of migrations before this rule. At that time, the rows met the added constraints. */
+/** The number of migrations before this rule. The rows of that time meet their constraints. */
 const BEFORE_VALIDATION = 27;
 
 /** The constraints that are added as NOT VALID, and that no later migration validates or drops. */
@@ -183,17 +186,17 @@ describe("a migration", () => {
         'ALTER TABLE "a" ADD CONSTRAINT "c" CHECK ("b" in (\'x\', \'y\')) NOT VALID;',
       ),
     );
-    expect(faults).toEqual(["add a constraint by a statement of its own", "put a breakpoint between two commands"]);
+    expect(faults).toEqual(["add a constraint in a separate statement", "put a breakpoint between two commands"]);
   });
 
   test.each(migrations().slice(BEFORE_THE_RULES))(
-    "$tag, while it runs: no rule is broken, so that the service works",
+    "$tag: follows the rules, so that the service works while it runs",
     (one) => {
       expect(faultsOf(one)).toEqual([]);
     },
   );
 
-  test("a constraint that one adds as NOT VALID: validated by a later one", () => {
+  test("a constraint that a migration adds as NOT VALID: validated by a later migration", () => {
     expect(unvalidatedConstraints(migrations().slice(BEFORE_VALIDATION))).toEqual([]);
     const add = (name: string) => `ALTER TABLE "jobs" ADD "a" int, ADD CONSTRAINT "${name}" CHECK (a > 0) NOT VALID;`;
     const added = migration(add("one"), add("two"), add("three"));
@@ -250,7 +253,7 @@ describe("a migration", () => {
     [['ALTER TABLE "unknown" ADD COLUMN "a" int;'], "add unknown to LOCK_ORDER"],
     [
       ['ALTER TABLE "jobs" ADD CONSTRAINT "c" CHECK (a > 0) NOT VALID;', 'ALTER TABLE "jobs" VALIDATE CONSTRAINT "c";'],
-      "validate constraints in a migration of its own",
+      "validate constraints in a separate migration",
     ],
   ])("with %j: a fault", (statements, fault) => {
     expect(faultsOf(migration(...statements))[0]).toStartWith(fault);

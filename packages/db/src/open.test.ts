@@ -21,7 +21,7 @@ describe("the start", () => {
     }
   };
 
-  test("a database, UTF-8 and read committed: accepted", async () => {
+  test("a database with UTF-8 and read committed: accepted", async () => {
     await on(`plain_${process.pid}`, "encoding 'UTF8' locale 'C' template template0");
   });
 
@@ -31,7 +31,7 @@ describe("the start", () => {
     ["a missing database", { pathname: "/hunter2" }, "(3D000). The server has no database of this name. Create it"],
     ["no server", { port: "1" }, "(ECONNREFUSED). No server listens at its host and port"],
     ["an unknown host", { hostname: "hunter2.invalid" }, "(ENOTFOUND). The name of its host cannot be resolved"],
-  ])("a DATABASE_URL, with %s: the error says what to change, without the value", async (_, change, expected) => {
+  ])("a DATABASE_URL with %s: the error says what to change, without the value", async (_, change, expected) => {
     const { href } = Object.assign(new URL(database.url), change);
     const failure = await openDatabase({ ...config, databaseUrl: href }).then(
       () => "opened",
@@ -59,12 +59,12 @@ describe("the start", () => {
     server.close();
   });
 
-  test("a database, with another encoding: refused", async () => {
+  test("a database with another encoding: refused", async () => {
     const create = "encoding 'LATIN1' locale 'C' template template0";
     await expect(on(`latin_${process.pid}`, create)).rejects.toThrow("it must be UTF8");
   });
 
-  test("a database, with another default isolation: refused", async () => {
+  test("a database with another default isolation: refused", async () => {
     const change = "set default_transaction_isolation = 'serializable'";
     await expect(on(`serial_${process.pid}`, "encoding 'UTF8' locale 'C' template template0", change)).rejects.toThrow(
       "it must be read committed",

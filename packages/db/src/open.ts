@@ -17,7 +17,7 @@ import { findShards, migrateShards, pruneShards } from "./shards/split.ts";
 export type DatabaseConfig = {
   databaseUrl: string | null;
   dataDirectory: string;
-  /** How long the database may take over one request, in milliseconds. */
+  /** How long the database may take for one request, in milliseconds. */
   deadlineMs: number;
   /** How many statements may run at once, each on its own connection. */
   connections: number;
@@ -38,8 +38,7 @@ export type OpenDatabase = {
   server: Db;
   url: string;
   /**
-   * Applies pending migrations. Returns whether any was pending. `shards`: the number of shards to have; null: the
-   * present number.
+   * Applies pending migrations. Returns whether any was pending. `shards`: the new number of shards; null: unchanged.
    */
   migrate(shards?: number | null): Promise<boolean>;
   /** See `pruneFunctions`. */
@@ -63,12 +62,12 @@ const NO_RESPONSE =
 /** The advice for a failure of the database of DATABASE_URL, by its code. */
 const ADVICE: Record<string, string> = {
   WEAK_AUTH_REFUSED:
-    " The server asks for the password in clear or hashed with MD5. Let it use scram-sha-256, or set sslmode=verify-full in DATABASE_URL; DATABASE_ALLOW_WEAK_AUTH=true sends the password all the same.",
+    " The server asks for the password in clear or hashed with MD5. Let it use scram-sha-256, or set sslmode=verify-full in DATABASE_URL; DATABASE_ALLOW_WEAK_AUTH=true sends the password nevertheless.",
   READ_ONLY: " The server is read-only: default_transaction_read_only is on.",
   "28P01": " The user name or the password is wrong. Characters such as @, / and % are percent-encoded in a URL.",
   "28000": " The server does not accept this user from this address: see its pg_hba.conf.",
   "42501":
-    " The role of DATABASE_URL may not do this: set DATABASE_URL, for this command, to the URL of the role that owns the tables.",
+    " The role of DATABASE_URL lacks the right for this command: set DATABASE_URL, for this command, to the URL of the role that owns the tables.",
   "3D000": " The server has no database of this name. Create it (createdb), then run `realtime-avatar migrate`.",
   "53300": " The server has no connection left: lower DATABASE_CONNECTIONS, or raise its max_connections.",
   ECONNREFUSED: " No server listens at its host and port: start the server, or correct them.",
@@ -109,7 +108,7 @@ export const isReadOnly = async (db: Db): Promise<boolean> => {
   return row?.readOnly !== false;
 };
 
-/** Throws when the server does not meet what the service needs. The error says what is wrong. */
+/** Throws when the server does not meet the requirements of the service. The error names the unmet requirement. */
 const checkServer = async (db: Db): Promise<void> => {
   const [row] = await selectSettings(db, {});
   if (!row) throw new Error("PostgreSQL returned no settings.");
@@ -134,9 +133,10 @@ const waitForServer = async (db: Db, deadlineMs: number): Promise<void> => {
 };
 
 /**
- * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the embedded
- * server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or does not meet
- * what the service needs. `refreshMs`: how often the locations of the shards are read; null, for a command: once.
+ * With a `databaseUrl`, connects to that server, and does not change its schema. Without one, starts or joins the
+ * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or does
+ * not meet the requirements of the service. `refreshMs`: how often the locations of the shards are read; null, for a
+ * command: once.
  */
 export const openDatabase = async (
   config: DatabaseConfig,

@@ -29,7 +29,7 @@ const database = await fileDatabase();
 
 /** On Citus the tables come from the same migrations. The tests of `verify` examine them. */
 describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
-  test("tenant_id, in every key and unique index except those of api_key_credentials: comes first", async () => {
+  test("every key and unique index, except those of api_key_credentials: begins with tenant_id", async () => {
     const indexes = await database.db.client<{ table: string; first: string }[]>`
       select c.relname as table, a.attname as first
       from pg_index i
@@ -113,7 +113,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
     }
   });
 
-  test("the tables, in the catalog: each with a primary key, and no sequence", async () => {
+  test("the tables, in the catalog: each has a primary key and no sequence", async () => {
     const sequences = await database.db.client`
       select 1 from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace`;
     expect(sequences).toHaveLength(0);
@@ -123,7 +123,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
     expect(bare).toHaveLength(0);
   });
 
-  test("an id's column, in every table: compared bytewise", async () => {
+  test("the columns of ids, in every table: compared bytewise", async () => {
     const columns = await database.db.client<{ name: string; collation: string }[]>`
       select c.relname || '.' || a.attname as name, l.collname as collation
       from pg_attribute a
@@ -135,7 +135,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
     for (const { name, collation } of columns) expect(`${name} ${collation}`).toBe(`${name} C`);
   });
 
-  test("the constraints, in the catalog: those that schema.ts declares", async () => {
+  test("the constraints, in the catalog: equal those of schema.ts", async () => {
     const found = await database.db.client<{ name: string }[]>`
       select conname as name from pg_constraint where contype = 'c' and connamespace in ('public'::regnamespace, 'fleet'::regnamespace)`;
     const tables = TABLES.filter((table) => is(table, PgTable));
@@ -146,7 +146,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
 });
 
 describe("the constraints", () => {
-  /** The values that each row needs. The other values are those of a row that the service has written. */
+  /** The required values of each row. The other values are those of a row that the service has written. */
   const OWN_VALUES = {
     tenants: () => ({ tenant_id: newId("ten", new Date(), random) }),
     api_keys: () => ({ id: newId("key", new Date(), random), key_id: keyId() }),
@@ -340,7 +340,7 @@ describe("the creation of an avatar", () => {
     ]);
   });
 
-  test("a creation whose audit event fails: nothing written", async () => {
+  test("a creation whose audit event fails: nothing is written", async () => {
     const { db } = database;
     const caller = await seedCaller(db);
     const now = new Date();

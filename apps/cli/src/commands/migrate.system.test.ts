@@ -71,6 +71,6 @@ describe("migrate --grant", () => {
 
   test("migrate --grant, for an unknown role: exit 1", async () => {
     const { code, stdout, stderr } = await cli("migrate", "--grant", "nobody_of_this_name");
-    expect([code, stdout, stderr]).toEqual([1, "", "--grant: There is no such role.\n"]);
+    expect([code, stdout, stderr]).toEqual([1, "", "--grant: The role does not exist.\n"]);
   });
 });

@@ -52,12 +52,12 @@ const lastEvent = async ({ id }: ApiKeyRecord) => {
 };
 
 describe("insertApiKey", () => {
-  test("a batch of keys, inserted: each with its own credential", async () => {
+  test("a batch of keys, inserted: each has its credential", async () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const issued = Array.from({ length: 30 }, (_, index) => {
       const caller = index % 2 ? one : two;
       const { record, secret } = issuedBy(caller, { name: `key "${index}",{}` });
-      // Every fifth has expired since its caller was looked up.
+      // Every fifth key has expired since the look-up of its caller.
       const expiresAt = index % 5 === 4 ? new Date(Date.now() - 1000) : null;
       return { caller, secret, record: { ...record, expiresAt } };
     });
@@ -78,7 +78,7 @@ describe("insertApiKey", () => {
     }
   });
 
-  test("a quota of keys, others in another tenant or ended: counts neither", async () => {
+  test("a quota of keys, with keys of another tenant and ended keys: counts neither", async () => {
     const [caller, other] = [await seedCaller(db), await seedCaller(db)];
     for (let count = 0; count < 5; count++) await seedKey(db, other.tenantId);
     const create = () => insertApiKey(db, { ...issuedBy(caller), maxActiveKeys: 3 }, caller, seedOrigin(caller));
@@ -107,7 +107,7 @@ describe("insertRootApiKey", () => {
   });
 });
 
-test("a first key, by several processes at once: written once; with a tenant present: not written", async () => {
+test("a first key, created by several processes at once: written once; if a tenant exists: not written", async () => {
   const empty = await testDatabase();
   const attempt = () => {
     const createdAt = new Date();
@@ -171,7 +171,7 @@ describe("updateApiKey", () => {
     expect(await attempt(60_000)).toEqual({ kind: "written" });
   });
 
-  test("changes, at once or of each other: one written, no deadlock", async () => {
+  test("concurrent changes of one key, or of two keys by each other: one is written, without a deadlock", async () => {
     const [one, two] = [await seedCaller(db, tenantId), await seedCaller(db, tenantId)];
     const { record: target } = await seedKey(db, tenantId, {}, one);
     const outcomes = await Promise.all([1, 2, 3, 4].map((name) => update(target, { name: `${name}` }, one)));
@@ -270,13 +270,13 @@ describe("rotateApiKey", () => {
     expect(await validOf(older.keyId, newer, rotation.record.keyId)).toEqual([false, true, true]);
   });
 
-  test("rotations, four at once: one written", async () => {
+  test("four concurrent rotations: one is written", async () => {
     const caller = await seedCaller(db, tenantId);
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => rotate(caller, 3600, caller).outcome));
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["stale", "stale", "stale", "written"]);
   });
 
-  test("a rotation whose claim an earlier one has stored: replayed", async () => {
+  test("a rotation whose claim an earlier rotation has stored: replayed", async () => {
     const parent = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, parent);
     const claim = newClaim("rotation", "first");
@@ -308,7 +308,7 @@ describe("rotateApiKey", () => {
 describe("revokeApiKey", () => {
   const ANY = { version: null };
 
-  test("a revocation, of a key with descendants: all end; the revoked key is returned", async () => {
+  test("a revocation of a key with descendants: ends all of them, and returns the revoked key", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     const { record: child } = await seedKey(db, tenantId, {}, target);
@@ -330,7 +330,7 @@ describe("revokeApiKey", () => {
     expect(await current(target)).toEqual(revoked);
   });
 
-  test("a revocation, another version or a revoked caller: not written", async () => {
+  test("a revocation, with another version or a revoked caller: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId);
     expect(await revokeApiKey(db, target, { version: 2 }, caller, seedOrigin(caller))).toEqual({ kind: "stale" });
@@ -339,7 +339,7 @@ describe("revokeApiKey", () => {
     expect((await current(target)).status).toBe("active");
   });
 
-  test("a revocation, by the holder of a secret: only while that is not retired", async () => {
+  test("a revocation by the holder of a secret: written only while the secret is not retired", async () => {
     const { record: target, secret } = await seedKey(db, tenantId);
     const reporter = { credentialKeyId: secret.keyId };
     await db.client`
@@ -360,7 +360,7 @@ describe("revokeApiKey", () => {
     expect(await lastEvent(target)).toMatchObject({ action: "api_key.reported_leaked" });
   });
 
-  test("two keys, revoking each other: no deadlock, one stays valid", async () => {
+  test("two keys that revoke each other: no deadlock, one stays valid", async () => {
     for (let round = 0; round < 10; round++) {
       const [one, two] = [await seedCaller(db, tenantId), await seedCaller(db, tenantId)];
       const outcomes = await Promise.all([

@@ -44,8 +44,8 @@ const createBatched = batchedCreate<KeyCreate, "over_quota">(
 /**
  * Writes a new key of `caller` with its first credential, its audit event and, with a claim, the response. Stale when
  * the caller has changed since its look-up or the new key's expiry has passed; over quota when the tenant has
- * `maxActiveKeys` active keys. One statement; a second one when the first is stale (see `batchedCreate`), and more when
- * the quota is reached.
+ * `maxActiveKeys` active keys. One statement. Runs a second one when the first is stale (see `batchedCreate`), and more
+ * when the quota is reached.
  */
 export const insertApiKey = async (
   db: Db,
@@ -59,8 +59,8 @@ export const insertApiKey = async (
   for (;;) {
     const outcome = await createBatched(db, create);
     if (outcome.kind !== "over_quota") return outcome;
-    // Keys that have ended count until they are marked. Each round marks some, until the create succeeds or no such key
-    // is left.
+    // Ended keys count until they are marked. Each round marks some of them, until the create succeeds or all are
+    // marked.
     if (!(await markEndedKeys(db, caller.tenantId))) return outcome;
   }
 };
@@ -82,7 +82,7 @@ export const insertRootApiKey = async (
 
 /**
  * Writes a tenant with its grants and a key if no tenant exists. Otherwise returns false and writes nothing. When
- * several processes call this at once, one writes. One statement.
+ * several processes call this at once, one of them writes. One statement.
  */
 export const insertFirstApiKey = async (
   db: Db,
@@ -173,8 +173,9 @@ export const rotateApiKey = async (
   });
 
 /**
- * Writes a revoked key again, unchanged. Like each write, this waits until its commit is durable, also on a synchronous
- * replica. A revocation that was cancelled while it waited for that replica is visible, but a failover can undo it.
+ * Writes a revoked key again, unchanged. Like each write, this waits until the commit is durable, also on a synchronous
+ * replica. It confirms a revocation that was cancelled while it waited for that replica: such a revocation is visible,
+ * but a failover could undo it.
  */
 const confirmRevocation = statement(
   "confirm_revocation",
@@ -205,7 +206,7 @@ const UNCHANGED = {
   reservedCreditMicros: "0",
 };
 
-/** The outcome of a revocation, with the key after that. */
+/** The outcome of a revocation, with the resulting key. */
 export type RevokeOutcome =
   | { kind: "written"; key: ApiKeyRecord }
   /** The key was already revoked or expired, and is unchanged. */
@@ -219,7 +220,8 @@ export type RevokeOutcome =
  * `expected.version` null accepts every version, so that a key that is changed without a pause can be revoked. One
  * statement.
  *
- * A target that has already ended is unchanged. If it was revoked, a write confirms that: see `confirmRevocation`.
+ * A target that has already ended is unchanged. If it was revoked, a write confirms the revocation: see
+ * `confirmRevocation`.
  */
 export const revokeApiKey = async (
   db: Db,

@@ -22,7 +22,7 @@ const create = (caller: Caller, maxActiveKeys: number) =>
   insertApiKey(db.within(60_000), { ...issuedBy(caller), maxActiveKeys }, caller, seedOrigin(caller));
 
 describe("markEndedKeys", () => {
-  test("the mark, of revoked and expired keys: these keys and their descendants are marked, no others", async () => {
+  test("the mark, with revoked and expired keys: marks exactly these keys and their descendants", async () => {
     const tenantId = await seedTenant(db);
     const keys = await Promise.all([1, 2, 3].map(async () => (await seedKey(db, tenantId)).record));
     const [revoked, expired, valid] = keys;
@@ -41,7 +41,7 @@ describe("markEndedKeys", () => {
     expect(await markEndedKeys(db, tenantId)).toBe(false);
   });
 
-  test("the mark, for four tenants at once: says for each whether keys had ended", async () => {
+  test("the mark, for four tenants at once: returns for each whether keys had ended", async () => {
     const tenants = await Promise.all([1, 2, 3, 4].map(() => seedTenant(db)));
     for (const [index, tenantId] of tenants.entries()) {
       const { record } = await seedKey(db, tenantId);
@@ -55,7 +55,7 @@ describe("markEndedKeys", () => {
     ]);
   });
 
-  test("the mark, a key locked: skips it", async () => {
+  test("the mark, with a locked key: skips the key", async () => {
     const tenantId = await seedTenant(db);
     const [one, two] = [await seedKey(db, tenantId), await seedKey(db, tenantId)];
     await db.client`update api_keys set revoked_at = now() where tenant_id = ${tenantId}`;
@@ -70,7 +70,7 @@ describe("markEndedKeys", () => {
 });
 
 describe("a create at the quota", () => {
-  test("a create, more keys ended than one round marks: written in one call", async () => {
+  test("a create, with more ended keys than one round marks: written in one call", async () => {
     const caller = await seedCaller(db);
     const ended = await seedCaller(db, caller.tenantId);
     // One round marks 20,000 keys, and the quota is full until the last of two rounds, or of three with LONG=1.
@@ -82,7 +82,7 @@ describe("a create at the quota", () => {
     expect(await unmarked(caller.tenantId)).toBe(2);
   });
 
-  test("a create, no key ended: over quota", async () => {
+  test("a create, without ended keys: over quota", async () => {
     const caller = await seedCaller(db);
     await addKeys(caller, 2);
     expect(await create(caller, 3)).toEqual({ kind: "over_quota" });

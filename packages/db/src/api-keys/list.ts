@@ -94,8 +94,8 @@ type PageQuery = {
 } & Partial<SearchInputs> & { ancestorId?: string | null };
 
 /**
- * The parts of a request that decide the text of a statement: whether it reads both environments, the status, and
- * whether it searches.
+ * The parts of a request that select the statement: whether it reads both environments, the status, and whether it
+ * searches.
  */
 type Form = readonly [isAll: boolean, status: ApiKeyStatus | null, isSearched: boolean];
 
@@ -104,9 +104,9 @@ const shownOf = (shape: typeof pageStatement): SQL =>
   shape === pageStatement ? sql`${LINEAGE} ${METER} ${CREATOR}` : sql``;
 
 /**
- * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`.
- * A status follows from the whole lineage, so no index has it. The newest keys are read one by one, up to
- * `MAX_ROWS_READ` for one page.
+ * Keys of both environments are read in the order of the primary key, keys of one environment in the order of
+ * `api_keys_environment_index`. A status follows from the whole lineage, so no index has it. The newest keys are read
+ * one by one, up to `MAX_ROWS_READ` for one page.
  */
 const selectPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
@@ -133,7 +133,10 @@ const selectPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => 
   );
 };
 
-/** How many found keys a search with a status examines. Each costs some 6 us, because its whole lineage is read. */
+/**
+ * The maximum number of found keys that a search with a status examines. Each costs some 6 us, because its whole
+ * lineage is read.
+ */
 const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
 
 /** Like `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
@@ -178,7 +181,7 @@ const STATEMENTS = listStatements<PageQuery, Form>({ page: "list_api_keys", coun
 
 type KeyPageRequest = PageRequest<typeof API_KEY_LIST>;
 
-/** Reads by one of `statements`; null for an environment that the caller cannot see. */
+/** Reads with one of `statements`; null for an environment that the caller cannot see. */
 const send = async <Result>(
   db: Db,
   tenantId: TenantId,

@@ -20,7 +20,7 @@ const rotate = async (id: ApiKeyRecord["id"], overlapSeconds: number, caller: Ca
   return rotated.record.keyId;
 };
 
-test("an overlap that is longer than the key is valid: the old secret ends with the key", async () => {
+test("an overlap beyond the expiry of the key: the old secret ends with the key", async () => {
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
   const { record, secret } = await seedKey(db, tenantId, { expiresAt });
   await rotate(record.id, 7 * 86_400, null);
@@ -30,7 +30,7 @@ test("an overlap that is longer than the key is valid: the old secret ends with 
 
 test.each([
   ["the operator", false],
-  ["a key above it", true],
+  ["an ancestor", true],
 ] as const)("a key that has rotated itself, then rotated by %s: no old secret may report it", async (_, hasParent) => {
   const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
   const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
@@ -43,7 +43,7 @@ test.each([
   expect(await mayReport(secret.keyId, second, third, last)).toEqual([false, false, false, true]);
 });
 
-test("a secret that its own key has replaced: may report the key for seven days", async () => {
+test("a secret that its key has replaced by a rotation: may report the key for seven days", async () => {
   const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
   await rotate(record.id, 0, await findTestCaller(db, secret.keyId));
   for (const [days, expected] of [

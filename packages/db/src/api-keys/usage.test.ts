@@ -11,7 +11,7 @@ const seed = async () => (await seedKey(db, tenantId)).record.id;
 const minute = (value: number) => new Date(Date.UTC(2026, 0, 1, 0, value));
 
 describe("the recorded uses", () => {
-  test("uses, recorded in any order: the latest of each key is kept", async () => {
+  test("uses, recorded in any order: the latest of each key is stored", async () => {
     const [one, two, unused] = [await seed(), await seed(), await seed()];
     const lastUses = () =>
       Promise.all([one, two, unused].map(async (id) => (await findApiKey(db, tenantId, id))?.lastUsedAt));

@@ -23,7 +23,7 @@ const upsert = statement<object>(
 
 /**
  * Records when keys were used. A key occurs at most once in `uses`. Rows are written in the order of their primary key,
- * so that two replicas do not deadlock. The later time is kept. One statement.
+ * so that two replicas do not deadlock. The later of two times is stored. One statement.
  */
 export const recordUses = async (db: Db, uses: readonly ApiKeyUse[]): Promise<void> => {
   await upsert(db, {

@@ -1,4 +1,4 @@
-/** Assets: every move of a caller, the quota, idempotency, and the avatars that are built from them. */
+/** Assets: every change by a caller, the quota, idempotency, and the avatars that are built from them. */
 import { describe, expect, test } from "bun:test";
 import { type AssetRecord, newAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_STATUSES, DELETABLE_ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
@@ -133,7 +133,7 @@ describe("the creation of an asset", () => {
 });
 
 describe("the quota", () => {
-  test("the quota, exactly reached: allowed; beyond: refused, no claim kept", async () => {
+  test("the quota, exactly reached: allowed; exceeded: refused, and no claim is stored", async () => {
     const caller = await seedCaller(db);
     const quota = { maxAssets: 2, maxBytes: 3000 };
     const over = { kind: "over_quota" } as const;
@@ -151,7 +151,7 @@ describe("the quota", () => {
     expect(await create(caller, sized(0), { quota })).toEqual(over);
     expect(await hasAssetRoom(db, caller, quota, 0)).toBe(false);
     expect(await meterOf(caller)).toEqual({ assets: 2, bytes: 3000 });
-    // A replay needs no room, and a deletion makes room.
+    // A replay needs no quota. A deletion frees quota.
     expect(await create(caller, sized(1000), { quota, claim: newClaim("a") })).toMatchObject({ kind: "replayed" });
     expect(await remove(caller, first)).toMatchObject({ kind: "written" });
     expect(await create(caller, sized(2000), { quota })).toEqual({ kind: "written" });
@@ -218,7 +218,7 @@ describe("the completion of an upload", () => {
     expect((await readAuditTrail(db, asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.uploaded"]);
   });
 
-  test("a completion, repeated with its claim: replayed, and a claim is kept only for a write", async () => {
+  test("a completion, repeated with its claim: replayed; a claim is stored only with a write", async () => {
     const caller = await seedCaller(db);
     const [asset, imported] = [upload(caller), remote(caller)];
     await create(caller, asset, { hasJob: false });
@@ -279,7 +279,7 @@ describe("the deletion of an asset", () => {
     },
   );
 
-  test("a deletion, with expected versions: only those", async () => {
+  test("a deletion, with expected versions: deletes only these versions", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId);
     expect(await remove(caller, asset, { versions: ["2"] })).toEqual({ kind: "unchanged", asset });
@@ -288,7 +288,7 @@ describe("the deletion of an asset", () => {
     expect(await remove(caller, plannedAsset(caller))).toEqual({ kind: "not_found" });
   });
 
-  test("a deletion, an avatar referring to the asset: refused until that is deleted", async () => {
+  test("a deletion of an asset to which an avatar refers: refused until the avatar is deleted", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId);
     const avatar = await seedAvatar(db, caller, { sourceAssetId: asset.id });
@@ -327,7 +327,7 @@ describe("an avatar and its source", () => {
     return (await insertAvatar(db, avatar, preparationJob(avatar), caller, seedOrigin(caller), claim)).kind;
   };
 
-  /** Every wrong asset, and the right ones, with the outcome. */
+  /** Every unusable asset, and the usable ones, with the outcome. */
   const cases = async (caller: Caller): Promise<[id: string, outcome: string][]> => {
     const { tenantId } = caller;
     const other = await seedTenant(db);
@@ -346,7 +346,7 @@ describe("an avatar and its source", () => {
     return ids;
   };
 
-  test("an avatar, created from each kind of source, alone and in batches: written only for a usable source", async () => {
+  test("an avatar, created from each kind of source, alone and in a batch: written only for a usable source", async () => {
     const caller = await seedCaller(db);
     const all = await cases(caller);
     for (const [id, outcome] of all) expect([id, await outcomeOf(caller, id)]).toEqual([id, outcome]);

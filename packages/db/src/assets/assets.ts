@@ -25,7 +25,7 @@ import { batchStatement, inputColumn, selectColumns, statement } from "../query/
 import { assetMeters, assets } from "../schema/assets.ts";
 import { type AssetRow, assetRow, toAsset } from "./record.ts";
 
-/** The maximum that a tenant may have in one environment. Assets that are `failed` or `deleted` do not count. */
+/** The quota of a tenant in one environment. Assets that are `failed` or `deleted` do not count. */
 export type AssetQuota = { maxAssets: number; maxBytes: number };
 
 /** A new asset, and its job if it must be fetched or processed at once. */
@@ -36,7 +36,7 @@ export type AssetOwner = Pick<AssetRecord, "tenantId" | "environment">;
 
 /**
  * Writes a new asset, its job, its audit event and, with a claim, the response. Stale when the caller has changed since
- * its look-up or is no longer valid. A create over the quota keeps no claim. One statement.
+ * its look-up or is no longer valid. A create over the quota stores no claim. One statement.
  */
 export const insertAsset = async (
   db: Runner,
@@ -112,7 +112,7 @@ export type AssetUpload = { contentType: string; sizeBytes: number; job: JobReco
 /** The outcome of the completion of an upload. */
 export type CompleteAssetOutcome =
   | { kind: "written"; asset: AssetRecord }
-  /** Nothing was written: the asset is not a pending upload, or no longer one. */
+  /** Nothing was written: the asset is not a pending upload, or is no longer pending. */
   | { kind: "unchanged"; asset: AssetRecord }
   /** Nothing was written: an earlier attempt with the same claim had this response. */
   | { kind: "replayed"; response: StoredResponse }
@@ -121,8 +121,8 @@ export type CompleteAssetOutcome =
   | { kind: "stale" };
 
 /**
- * Records that the file of a signed upload has been copied to its place: `pending_upload` becomes `uploaded`, with its job
- * and its audit event. Only `written` keeps the claim. One statement.
+ * Records that the file of a signed upload has been copied to its place: `pending_upload` becomes `uploaded`, with its
+ * job and its audit event. Only `written` stores the claim. One statement.
  */
 export const completeAsset = async (
   db: Runner,
@@ -203,7 +203,7 @@ export const hasAssetRoom = async (
   return Number(meter?.assets ?? 0) + 1 <= maxAssets && Number(meter?.bytes ?? 0) + bytes <= maxBytes;
 };
 
-/** An asset whose file is kept, and its status. */
+/** An asset with a stored file, and its status. */
 export type StoredAsset = Pick<AssetRecord, "tenantId" | "id" | "status">;
 
 const selectStored = batchStatement<StoredAsset, Pick<AssetRecord, "tenantId" | "id">>(
@@ -220,7 +220,7 @@ const selectStored = batchStatement<StoredAsset, Pick<AssetRecord, "tenantId" | 
     ) assets`,
 );
 
-/** Which of these assets exist and keep their file: they are neither `failed` nor `deleted`. One statement. */
+/** Which of these assets exist and need their file: they are neither `failed` nor `deleted`. One statement. */
 export const existingAssets = async (
   db: Runner,
   ids: readonly Pick<AssetRecord, "tenantId" | "id">[],

@@ -1,4 +1,4 @@
-/** The list of assets: its JSON is the API's representation of each record, for any content, and its pages end. */
+/** The list of assets: its JSON equals the API's representation of each record, for any content; its pages end. */
 import { expect, test } from "bun:test";
 import { type AssetRecord, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
@@ -31,7 +31,7 @@ const check = (page: WrittenPage, shown: readonly AssetRecord[]): void => {
   expect(validate(AssetPage, { data: parseItems(page), nextCursor: null })).toEqual([]);
 };
 
-test("the list's JSON, of random assets: that of their records, and its pages end", async () => {
+test("the JSON of the list, of random assets: equals the representation of each record; its pages end", async () => {
   const caller = await seedCaller(db);
   const all: AssetRecord[] = [];
   for (let at = 0; at < 60; at++) {

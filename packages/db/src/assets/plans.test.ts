@@ -77,7 +77,7 @@ await database.db.client.unsafe(`
   analyze`);
 await explain();
 
-/** The plans of the statements of `work`, whose writes are kept. */
+/** The plans of the statements of `work`, whose writes are committed. */
 const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   plans.length = 0;
   await work();
@@ -154,9 +154,9 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
   ["reading an asset", async () => findAsset(db, caller, (await seeded()).id), ["assets_tenant_id_id_pk"]],
   ["reading a public file", async () => findPublicAsset(db, "0".repeat(43)), ["assets_public_token_index"]],
-  ["asking for room", () => hasAssetRoom(db, caller, QUOTA, 1), ["asset_meters_tenant_id_environment_pk"]],
+  ["checking the quota", () => hasAssetRoom(db, caller, QUOTA, 1), ["asset_meters_tenant_id_environment_pk"]],
   [
-    "finding which files are kept",
+    "finding the needed files",
     async () => existingAssets(db, [await seeded(), await seeded()]),
     ["assets_tenant_id_id_pk"],
   ],
@@ -248,9 +248,9 @@ test.each(cases)("the statement for %s, explained: reads no whole table", async 
   for (const index of indexes) expect([index, plan.includes(index)]).toEqual([index, true]);
 });
 
-test("a job of a tenant with thousands, one for most tenants: found only by its id", async () => {
-  // With one job for most tenants, the server expects each index that begins with the tenant to cost as much as the
-  // primary key.
+test("a job of a tenant with thousands of jobs, while most tenants have one: found by its id", async () => {
+  // When most tenants have one job, the server estimates the same cost for each index that begins with the tenant as
+  // for the primary key.
   await database.db.client.unsafe(`
     insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now()
       from generate_series(${ROWS + 1}, ${4 * ROWS}) i;
@@ -268,7 +268,7 @@ test("a job of a tenant with thousands, one for most tenants: found only by its 
   expect(expectIndexed(found)).toContain("jobs_tenant_id_id_pk");
 });
 
-test("a page of assets, explained: the order of its index, no sort", async () => {
+test("a page of assets, explained: read in the order of its index, without a sort", async () => {
   for (const filters of [{}, { status: "ready" }] as const) {
     const [plan = ""] = await plansOf(() =>
       listAssets(db, caller, { filters, before: null, limit: 50 }, "https://example.com"),

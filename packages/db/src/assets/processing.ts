@@ -14,7 +14,7 @@ import type { ClaimedJob } from "../jobs/jobs.ts";
 import { type AssetRow, toAsset } from "./record.ts";
 
 /**
- * Starts the job of an asset and returns the asset. An `uploaded` asset becomes `processing`. A remote asset stays
+ * Starts the job of an asset, and returns the asset. An `uploaded` asset becomes `processing`. A remote asset stays
  * `pending_upload` until `finishAsset` records its file. `null`: the asset is failed or deleted, or the lease is lost.
  * One statement.
  */
@@ -78,8 +78,8 @@ export const failAbandonedUploads = async (
 };
 
 /**
- * Deletes up to `limit` generated assets from before `createdBefore`, except those that an avatar is built from.
- * Returns their number. The sweep of files deletes their files. One statement.
+ * Deletes up to `limit` generated assets from before `createdBefore`, except the sources of avatars. Returns their
+ * number. The sweep of files deletes their files. One statement.
  */
 export const deleteGeneratedFiles = async (
   db: Runner,

@@ -1,4 +1,4 @@
-/** Assets and jobs under many concurrent writers: no job or asset is lost, doubled, revived or left over. */
+/** Assets and jobs under many concurrent writers: no job or asset is lost, duplicated, revived or left over. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import type { TestDb } from "@realtime-avatar/testing/database";
@@ -50,10 +50,10 @@ const letExpire = async ({ tenantId, lease }: ClaimedJob) => {
 };
 
 const isLong = process.env["LONG"] === "1";
-/** The number for each of five tenants. */
+/** The number of jobs of each of five tenants. */
 const JOBS = isLong ? 600 : 60;
 
-test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
+test("jobs that are abandoned, or finished late or twice: each is done exactly once", async () => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));
   for (const caller of callers) await seedJobs(caller, JOBS);
   const next = seededNumbers(16);
@@ -84,7 +84,7 @@ test("jobs, abandoned, finished late or twice: none lost, none done twice", asyn
       seen.retried++;
     } else {
       await finish(job);
-      // Late: another worker may have claimed the job, and may have ended it.
+      // A late end: another worker may have claimed the job, and may have ended it.
       if (chance < 0.07) await finish(job);
       if (chance > 0.97) for (const lost of late.splice(0)) await finish(lost);
     }
@@ -125,7 +125,7 @@ test("jobs, abandoned, finished late or twice: none lost, none done twice", asyn
   expect({ ...left }).toEqual(expected);
 });
 
-test("jobs of a tenant, many claims at once: no more run than it has slots", async () => {
+test("jobs of a tenant, with many concurrent claims: at most as many run as it has slots", async () => {
   const caller = await seedCaller(db);
   await seedJobs(caller, 100);
   for (let round = 0; round < 10; round++) {
@@ -141,7 +141,7 @@ test("jobs of a tenant, many claims at once: no more run than it has slots", asy
   }
 });
 
-test("an asset, deleted and referred to at once: one of the two is written", async () => {
+test("an asset, deleted and used by an avatar at once: one of the two is written", async () => {
   const caller = await seedCaller(db);
   const seen = new Set<string>();
   for (let round = 0; round < (isLong ? 200 : 10); round++) {
@@ -154,7 +154,7 @@ test("an asset, deleted and referred to at once: one of the two is written", asy
     const source = { sourceAssetId: asset.id };
     const change = () => updateAvatar(db, existing.id, source, inStatus("draft"), caller, seedOrigin(caller));
     const remove = () => deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller));
-    // In the first rounds, each of the three gets the asset first once. Then chance decides.
+    // In the first rounds, each of the three locks the asset first once. In later rounds, chance decides.
     const isForced = round < 3;
     const work: (() => Promise<{ kind: string }>)[] = isForced
       ? [create, change, remove]
@@ -173,7 +173,7 @@ test("an asset, deleted and referred to at once: one of the two is written", asy
   expect([...seen].sort()).toEqual(expect.arrayContaining(["asset_not_usable", "in_use", "written"]));
 });
 
-test("the quota's counters, after every kind of write at once: equal to the stored rows", async () => {
+test("the counters of the quota, after concurrent writes of every kind: match the stored rows", async () => {
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
   const next = seededNumbers(7);
   const worker = async () => {

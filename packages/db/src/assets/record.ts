@@ -5,7 +5,7 @@ import type { AssetOrigin } from "@realtime-avatar/domain/assets/limits";
 
 /** A row of an asset. The driver gives a bigint as text. */
 export type AssetRow = Omit<AssetRecord, "sizeBytes" | "reservedBytes" | "error" | "origin"> & {
-  /** Null: an earlier release has written the row. */
+  /** Null in a row of an earlier release. */
   origin: AssetOrigin | null;
   sizeBytes: string | null;
   reservedBytes: string;

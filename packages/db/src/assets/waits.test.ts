@@ -1,4 +1,7 @@
-/** The decisions of writes of assets, avatars or jobs after a wait for another write, and writes that do not wait. */
+/**
+ * Writes of assets, avatars and jobs that wait for another write, with their decision after the wait; and writes that
+ * do not wait.
+ */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { TestDb } from "@realtime-avatar/testing/database";
@@ -79,7 +82,7 @@ const isFree = async (table: "assets" | "jobs" | "asset_meters", column: "id" | 
   (await db.client.unsafe(`select from ${table} where ${column} = '${value}' for update skip locked`)).length === 1;
 
 describe("an avatar that waits for its source", () => {
-  test("an avatar whose source is deleted during the wait: refused, no claim kept", async () => {
+  test("an avatar whose source is deleted during the wait: refused, and no claim is stored", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => markDeleted(client, asset),
@@ -97,7 +100,7 @@ describe("an avatar that waits for its source", () => {
     expect(changed).toEqual({ kind: "asset_not_usable" });
   });
 
-  test("an avatar, the deletion of its source rolled back: written", async () => {
+  test("an avatar whose source's deletion is rolled back: written", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => lockForDelete(client, asset),
@@ -119,7 +122,7 @@ describe("an avatar that waits for its source", () => {
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
-  test("a batch of avatars: sources locked in their order", async () => {
+  test("a batch of avatars: locks the sources in their order", async () => {
     const { caller, asset: first } = await seed();
     const second = await seedAsset(db, caller.tenantId);
     const together = inOneBatch(db);
@@ -134,7 +137,7 @@ describe("an avatar that waits for its source", () => {
     expect(outcomes).toEqual([{ kind: "written" }, { kind: "written" }]);
   });
 
-  test("a change of an avatar whose source is locked: waits without the avatar's lock", async () => {
+  test("a change of an avatar whose source is locked: waits without a lock on the avatar", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     await whileWaiting(
@@ -146,7 +149,7 @@ describe("an avatar that waits for its source", () => {
     );
   });
 
-  test("an avatar, beside a worker on its source: neither waits for the other", async () => {
+  test("an avatar, while a worker processes its source: neither waits for the other", async () => {
     const { caller, asset } = await seedJob();
     const job = (await claim()) as ClaimedJob;
     const worked = await besides(
@@ -163,7 +166,7 @@ describe("an avatar that waits for its source", () => {
 });
 
 describe("a deletion that waits", () => {
-  test("a deletion, an avatar referring to the asset in the wait: refused", async () => {
+  test("a deletion, an avatar begins to refer to the asset during the wait: refused", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     const outcome = await whileWaiting(
@@ -176,7 +179,7 @@ describe("a deletion that waits", () => {
     expect(outcome).toEqual({ kind: "in_use" });
   });
 
-  test("a deletion, another deletion in the wait: finds the asset deleted", async () => {
+  test("a deletion, another deletion during the wait: finds the asset deleted", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => markDeleted(client, asset),
@@ -185,7 +188,7 @@ describe("a deletion that waits", () => {
     expect(outcome).toMatchObject({ kind: "unchanged", asset: { status: "deleted" } });
   });
 
-  test("a deletion and a completion, the caller expired in the wait: stale", async () => {
+  test("a deletion and a completion, the caller expires during the wait: stale", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId, "live", "image", "pending_upload");
     const file = { contentType: "image/png", sizeBytes: 1, job: assetJob(asset) };
@@ -222,7 +225,7 @@ describe("a deletion that waits", () => {
 });
 
 describe("the creation of an asset that waits", () => {
-  test("a creation, the quota reached in the wait: over quota, no claim kept", async () => {
+  test("a creation, the quota is reached during the wait: over quota, and no claim is stored", async () => {
     const { caller } = await seed();
     const asset = plannedAsset(caller);
     const outcome = await whileWaiting(
@@ -233,7 +236,7 @@ describe("the creation of an asset that waits", () => {
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
-  test("a creation, the tenant's first meter written in the wait: counted in addition", async () => {
+  test("a creation, the tenant's first meter is written during the wait: counted in addition", async () => {
     const caller = await seedCaller(db);
     const asset = plannedAsset(caller);
     const outcome = await whileWaiting(
@@ -259,7 +262,7 @@ describe("the creation of an asset that waits", () => {
 });
 
 describe("the claim of a job", () => {
-  test("a claim, jobs or slots locked: skips them", async () => {
+  test("a claim, with locked jobs or slots: skips them", async () => {
     const { caller } = await seedJob();
     const { tenantId } = caller;
     const none = await besides(
@@ -279,7 +282,7 @@ describe("the claim of a job", () => {
     expect(await claim()).not.toBeNull();
   });
 
-  test("a claim, the tenant's first slots written in the wait: takes another", async () => {
+  test("a claim, the tenant's first slots are written during the wait: takes another slot", async () => {
     const { caller } = await seedJob();
     const job = await whileWaiting(
       async (client) => {

@@ -5,7 +5,7 @@ import { auditEvent } from "./audit-events.ts";
 
 const { db } = await fileDatabase();
 
-test("auditEvent, of a key and of the operator: the actor with its credential, or neither", async () => {
+test("auditEvent, of a key: has the actor and its credential; of the operator: has neither", async () => {
   const caller = await seedCaller(db);
   const target = { tenantId: caller.tenantId, environment: "test", id: "key_x" } as const;
   const origin = seedOrigin(caller);

@@ -12,7 +12,7 @@ import { inputColumn, newestRows } from "../query/statement.ts";
 import { auditEvents } from "../schema/audit.ts";
 import { objectName } from "../schema/names.ts";
 
-/** The origin of a write: its actor (null when neither a key nor a person acts), its request, and its time. */
+/** The origin of a write: its actor (null for the operator and the service), its request, and its time. */
 export type Origin = {
   actor: Pick<AnyCaller, "id" | "credentialKeyId"> | null;
   requestId: string;
@@ -82,7 +82,7 @@ type PageQuery = EventsOf & { [Name in Filter]?: string } & {
  */
 const MAX_ROWS_READ = 5000;
 
-/** A live key manages test keys, so it sees their events as well, but no other events in test. */
+/** A live key manages test keys. So it also sees their events, but no other events in test. */
 const IS_VISIBLE = sql`(
   ${auditEvents.environment} = ${inputColumn("environment")}
   or (${inputColumn("environment")} = 'live' and ${auditEvents.targetId} like 'key\\_%')
@@ -104,7 +104,7 @@ const INDEXES = {
 } as const satisfies Record<string, Index>;
 type IndexName = keyof typeof INDEXES;
 
-/** The index that serves these filters best; null: the index of all events of the tenant. */
+/** The best index for these filters; null: the index of all events of the tenant. */
 const indexFor = ({ environment, targetId, actorId, actorKeyId, action }: PageQuery): IndexName | null => {
   if (targetId !== undefined) return "targetId";
   if (actorKeyId !== undefined) return "actorKeyId";
@@ -136,7 +136,7 @@ const STATEMENTS = listStatements<PageQuery, [index: IndexName | null, ...filter
   }),
 );
 
-/** The values of a statement, and the filters that decide its text. */
+/** The values of a statement, and the filters that select it. */
 const queryOf = (
   { tenantId, environment }: EventsOf,
   { from, to, ...filters }: AuditPageRequest["filters"],
@@ -164,7 +164,7 @@ export const listAuditEvents = (
   return db.batch(STATEMENTS.page(...form), query, of.tenantId);
 };
 
-/** How many of these events match, of the newest `MAX_COUNTED`. One statement. */
+/** How many of the newest `MAX_COUNTED` events match. One statement. */
 export const countAuditEvents = async (db: Db, of: EventsOf, filters: AuditPageRequest["filters"]): Promise<Total> => {
   const { query, form } = queryOf(of, filters, COUNTED);
   return (await db.batch(STATEMENTS.count(...form), query, of.tenantId)) ?? NONE;

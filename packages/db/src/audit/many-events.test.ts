@@ -32,7 +32,7 @@ const idOf = (prefix: "aud" | "ses" | "ent", day: number): string =>
   `'${firstIdAt(prefix, dayStart(day)).slice(0, 14)}' || lpad(i::text, 16, '0')`;
 const keyId = `'key_01h455vb4p' || lpad((i + 1)::text, 16, '0')`;
 
-/** One key writes nearly all events; a person writes one in a hundred, and creates the keys. */
+/** One key writes nearly all events. A person writes one in a hundred, and creates the keys. */
 const seed = async (): Promise<void> => {
   const { client } = database.db;
   await client.unsafe(`
@@ -111,10 +111,10 @@ const CASES: Case[] = [
 await seed();
 
 describe("a page of a large list", () => {
-  test.each(CASES)("%s, with names: a bounded part of the tables is read", async (name, read, rows) => {
+  test.each(CASES)("%s, with names: reads a bounded number of blocks", async (name, read, rows) => {
     blocks = 0;
     expect(parseItems(await read(counting))).toHaveLength(rows);
-    // 100 rows with three names each read some 3,000 blocks of the cache; so do 5,000 rows that a filter omits.
+    // 100 rows with three names each read about 3,000 blocks of the cache. So do 5,000 rows that a filter omits.
     expect([name, blocks < 6000]).toEqual([name, true]);
   });
 });

@@ -56,7 +56,7 @@ describe("updateAvatar", () => {
   test("a change, of every field: names the changed fields in their order", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
-    // In another order than in the event.
+    // The order differs from that of the event.
     const changes = {
       metadata: { b: 2 },
       settings: { a: 1 },
@@ -87,7 +87,7 @@ describe("updateAvatar", () => {
     });
   });
 
-  test("a change, some values equal or null: names only the fields that differ", async () => {
+  test("a change with some equal values and nulls: names only the fields that differ", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller, {
       sourceAssetId: (await seedAsset(db, caller.tenantId)).id,
@@ -99,7 +99,7 @@ describe("updateAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ sourceAssetId: null, version: 2 });
   });
 
-  test("a change to deleted, recorded: as avatar.deleted", async () => {
+  test("a change to deleted: recorded as avatar.deleted", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     expect(await update(avatar, { status: "deleted" }, caller)).toMatchObject({ avatar: { status: "deleted" } });
@@ -109,7 +109,7 @@ describe("updateAvatar", () => {
   test.each([
     ["another version", { versions: ["2", "3"], statuses: ["draft"] }],
     ["another status", { versions: ["1"], statuses: ["ready", "failed"] }],
-  ] as const)("a change, the avatar with %s: not written, the avatar is returned", async (_, provided) => {
+  ] as const)("a change of an avatar with %s: not written, returns the avatar", async (_, provided) => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const accepted = { ...provided, jobId: newJobId() };
@@ -136,7 +136,7 @@ describe("updateAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
-  test("changes, eight at once with one version: one written", async () => {
+  test("eight concurrent changes of one version: one is written", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const provided = { ...inStatus("draft"), versions: ["1"] };
@@ -149,7 +149,7 @@ describe("updateAvatar", () => {
     expect(outcomes.filter(({ kind }) => kind === "unchanged")).toHaveLength(7);
   });
 
-  test("a change, waiting for another: compared with the result of that one", async () => {
+  test("a change that waits for another: compared with the result of the other", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const outcome = await whileHeld(

@@ -39,8 +39,8 @@ export type InsertAvatarOutcome = CreateOutcome<SourceRefusal>;
 
 /**
  * Writes a new avatar, the job that prepares it (null without a source), its audit event and, with a claim, the
- * response. Stale when the caller has changed since its look-up or is no longer valid. One statement; a second one when
- * the first is stale: see `batchedCreate`.
+ * response. Stale when the caller has changed since its look-up or is no longer valid. One statement. Runs a second one
+ * when the first is stale: see `batchedCreate`.
  */
 export const insertAvatar = (
   db: Db,
@@ -84,7 +84,7 @@ export const findAvatar = (
   id: AvatarId,
 ): Promise<AvatarRecord | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
 
-/** The fields that a change can set: those of `UpdateAvatar`, with every status. */
+/** The fields that a change can set: those of `UpdateAvatar`, and every status. */
 export type AvatarChanges = Omit<UpdateAvatar, "status"> & { status?: AvatarStatus };
 
 const NO_CHANGE = {
@@ -102,7 +102,7 @@ const startsIn = (change: PreparationChange): AvatarStatus[] => [
   ...statusesWith(change, "prepare"),
   ...statusesWith(change, "prepare_in_background"),
 ];
-/** The same for every change: an avatar that is being served remains available. */
+/** For every change, a served avatar remains available. */
 const IN_BACKGROUND = statusesWith("prepare", "prepare_in_background");
 const RULES = { onSource: startsIn("sourceAssetId"), onModel: startsIn("modelId"), inBackground: IN_BACKGROUND };
 
@@ -127,8 +127,8 @@ export type UpdateAvatarOutcome =
 
 /**
  * Changes an avatar, if it is in one of `statuses` and, unless `versions` is null, in one of these versions, and writes
- * the audit event. A change that waits for another one is checked against the result of that one. A preparation starts
- * or ends with the change as `CHANGE_EFFECTS` says. Its job has the id `jobId`. One statement.
+ * the audit event. A change that waits for another one is checked against the result of the other one. A preparation
+ * starts or ends with the change as `CHANGE_EFFECTS` says. Its job has the id `jobId`. One statement.
  */
 export const updateAvatar = async (
   db: Db,

@@ -44,7 +44,7 @@ const applyChange = (avatar: AvatarRecord, change: PreparationChange, jobId = ne
   return update(avatar, values[change], jobId);
 };
 
-/** An avatar with a source. A draft has one only if an earlier version of the service wrote it. */
+/** An avatar with a source. A draft has a source only if an earlier version of the service wrote it. */
 const seed = async (status: AvatarStatus): Promise<AvatarRecord> => {
   if (status !== "draft") return seedAvatarIn(db, caller, status, { sourceAssetId: served });
   const avatar = await seedAvatarIn(db, caller, "draft");
@@ -60,7 +60,7 @@ const all = (Object.keys(CHANGE_EFFECTS) as PreparationChange[]).flatMap((change
   ]),
 );
 
-test.each(all)("the change %s, of an avatar that is %s: %s", async (change, status, effect) => {
+test.each(all)("the change %s of an avatar in status %s: %s", async (change, status, effect) => {
   const avatar = await seed(status);
   const jobs = await jobsOf(avatar);
   const jobId = newJobId();
@@ -95,7 +95,7 @@ test.each(all)("the change %s, of an avatar that is %s: %s", async (change, stat
     lease: null,
     attempts: 0,
   };
-  // A pending job in any status except preprocessing has no work left.
+  // Only in the status `preprocessing` does a pending job still have work.
   expect(await jobsOf(avatar)).toEqual(starts ? [job] : []);
   const { action, fields } = (await lastEvent(avatar)) as { action: string; fields: string[] };
   expect(action).toBe("avatar.updated");
@@ -105,7 +105,7 @@ test.each(all)("the change %s, of an avatar that is %s: %s", async (change, stat
 
 describe("a change that starts no preparation", () => {
   test.each(AVATAR_STATUSES)(
-    "a change, values of an avatar that is %s unchanged: no preparation starts",
+    "a change of an avatar in status %s, with unchanged values: no preparation starts",
     async (status) => {
       const avatar = await seed(status);
       const jobs = await jobsOf(avatar);
@@ -145,14 +145,14 @@ describe("a change that starts no preparation", () => {
   });
 });
 
-describe("the swap of a source", () => {
+describe("the replacement of a source", () => {
   const finish = async (avatar: AvatarRecord, lease: string) => {
     const job = await holdPreparation(db, avatar, lease);
     return finishPreparation(db, job, readyResult(job.generation), operatorOrigin());
   };
 
   test.each(["ready", "disabled"] as const)(
-    "a swap, of an avatar that is %s: the old source is served until the new one is ready",
+    "a replacement, of an avatar in status %s: the old source is served until the new one is ready",
     async (status) => {
       const avatar = await seed(status);
       await update(avatar, { sourceAssetId: other });
@@ -168,7 +168,7 @@ describe("the swap of a source", () => {
     },
   );
 
-  test("a swap, replaced by another: its job is the only one", async () => {
+  test("a replacement, followed by another one: only the job of the latest exists", async () => {
     const avatar = await seed("ready");
     const third = (await seedAsset(db, caller.tenantId)).id;
     await update(avatar, { sourceAssetId: other });
@@ -181,7 +181,7 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toMatchObject([{ id: jobId, generation: 3 }]);
     expect(await finishPreparation(db, late, readyResult(2), operatorOrigin())).toBe("lost");
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject(pending as never);
-    // The same value again, so nothing differs.
+    // The same value again changes nothing.
     await update(avatar, { sourceAssetId: third });
     expect(await jobsOf(avatar)).toMatchObject([{ id: jobId }]);
     // Another model, and then a request to prepare again: both for the pending source.
@@ -192,7 +192,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ sourceAssetId: third, cacheVersion: 2 });
   });
 
-  test("a swap, cancelled by null: a late job changes nothing", async () => {
+  test("a replacement, cancelled by null: a late job changes nothing", async () => {
     const avatar = await seed("ready");
     await update(avatar, { sourceAssetId: other });
     const late = await holdPreparation(db, avatar, "late");
@@ -204,7 +204,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ ...expected, cacheVersion: 1 } as never);
   });
 
-  test("a swap, cancelled by setting the served source: that source is prepared again for the latest model", async () => {
+  test("a replacement, cancelled by setting the served source: the served source is prepared again for the latest model", async () => {
     const avatar = await seed("ready");
     await update(avatar, { modelId: "other" });
     await update(avatar, { sourceAssetId: other });
@@ -224,12 +224,12 @@ describe("the swap of a source", () => {
     await update(avatar, { modelId: "other" });
     await update(avatar, { sourceAssetId: served, modelId: "other" });
     expect(await jobsOf(avatar)).toMatchObject([{ generation: 2 }]);
-    // Null ends it, because no source is left to prepare.
+    // Null ends the preparation, because no source is left to prepare.
     await update(avatar, { sourceAssetId: null });
     expect(await jobsOf(avatar)).toEqual([]);
   });
 
-  test("a swap, back to the served source with another model: prepared for the model", async () => {
+  test("a replacement, followed by the served source with another model: the served source is prepared for the model", async () => {
     const avatar = await seed("ready");
     await update(avatar, { sourceAssetId: other });
     await update(avatar, { sourceAssetId: served, modelId: "other" });
@@ -237,7 +237,7 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toMatchObject([{ generation: 3 }]);
   });
 
-  test("a swap whose asset is deleted: refused until the swap is cancelled", async () => {
+  test("the deletion of the asset of a replacement: refused until the replacement is cancelled", async () => {
     const avatar = await seed("ready");
     const asset = await seedAsset(db, caller.tenantId);
     const remove = async () => (await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).kind;

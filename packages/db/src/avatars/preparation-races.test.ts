@@ -1,6 +1,6 @@
 /**
- * Preparations under many concurrent writers: an avatar never loses its job, never has two jobs, is never revived, and
- * never shows an unprepared source.
+ * Preparations under many concurrent writers: an avatar always has exactly one job for a pending preparation, is never
+ * revived, and never shows an unprepared source.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
@@ -49,8 +49,8 @@ const lockAvatar =
   ({ client }: TestDb) =>
     client`select from avatars where id = ${id} for update`;
 /**
- * Runs all at once, and returns their outcomes in the order of `all`. In the first rounds, each of them once gets the
- * row that `lock` locks first, and the others follow. In later rounds chance decides.
+ * Runs `all` at once, and returns their outcomes in this order. In the first rounds, each of them once locks the row of
+ * `lock` first, and the others follow. In later rounds, chance decides.
  */
 const atOnce = async <Outcome>(
   round: number,
@@ -64,20 +64,20 @@ const atOnce = async <Outcome>(
   return [...outcomes.slice(all.length - first), ...outcomes.slice(0, all.length - first)];
 };
 
-/** The invariants of an avatar at any moment. */
+/** Checks the invariants of an avatar. */
 const checkAvatar = async (caller: Caller, avatar: AvatarRecord): Promise<void> => {
   const now = await find(caller, avatar);
   const jobs = await jobsOf(avatar);
   const generations = jobs.map(({ generation }) => generation);
   if (now.status === "preprocessing") expect(generations).toEqual([now.generation]);
   else if (now.status === "ready" || now.status === "disabled") {
-    // A pending preparation has a job, and a job is for the latest generation.
+    // A pending preparation has a job. A job is for the latest generation.
     expect(generations).toEqual(generations.length === 1 || now.pendingSourceAssetId !== null ? [now.generation] : []);
   } else expect(generations).toEqual([]);
   if (now.status !== "ready" && now.status !== "disabled") expect(now.pendingSourceAssetId).toBeNull();
 };
 
-test("two ends of a preparation and a deletion, at once: deleted, at most one end before", async () => {
+test("two ends of a preparation and a deletion, at once: the avatar is deleted, after at most one end", async () => {
   const caller = await seedCaller(db);
   const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
   const seen = new Set<string>();
@@ -190,7 +190,7 @@ test("workers, changes and deletions, at random: every avatar reaches a final st
       assets.map(({ id }) => id),
     );
   }
-  // Repeatable, except for the decisions of the server.
+  // Repeatable, except for the order in which the server grants locks.
   const number = seededNumbers(17);
   const next = (below: number): number => Math.floor(number() * below);
   const avatars: [Caller, AvatarRecord][] = [];
@@ -246,7 +246,7 @@ test("workers, changes and deletions, at random: every avatar reaches a final st
     await checkAvatar(caller, avatar);
     const now = await find(caller, avatar);
     expect(now.status).not.toBe("preprocessing");
-    // The manifest is that of the served source.
+    // The manifest belongs to the served source.
     if (now.status === "ready" && now.sourceAssetId !== null) expect(now.cacheManifestId).toBe(now.sourceAssetId);
     const [events] = await db.client`
       select count(*)::integer as prepared from audit_events where target_id = ${avatar.id} and action = 'avatar.prepared'`;
@@ -254,7 +254,7 @@ test("workers, changes and deletions, at random: every avatar reaches a final st
   }
 });
 
-test("the end of a preparation, a change and a retry: lock the avatar before its job", async () => {
+test("the end of a preparation, a change and a retry, at once: each locks the avatar before its job", async () => {
   const caller = await seedCaller(db);
   const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
   const works = [

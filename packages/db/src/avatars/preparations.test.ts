@@ -1,4 +1,4 @@
-/** The jobs of preparations: their start, their end, and the avatar meanwhile. */
+/** The jobs of preparations: their start and end, and the state of the avatar. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
@@ -91,7 +91,7 @@ describe("a preparation", () => {
   });
 
   test.each(["ready", "disabled"] as const)(
-    "a preparation, failing for one that is %s: it keeps its prepared files",
+    "a preparation, failing for an avatar in status %s: the avatar keeps its prepared files",
     async (status) => {
       const { asset } = await seed();
       await db.client`delete from jobs`;
@@ -108,7 +108,7 @@ describe("a preparation", () => {
     },
   );
 
-  test("the checks of a preparation, with unusual text and numbers: stored as they are", async () => {
+  test("the checks of a preparation, with unusual text and numbers: stored unchanged", async () => {
     const { avatar } = await seed();
     const measured = [0.1, -0.5, 1e21, 5e-324, null];
     const detail = `{"a",\\ 'é' 😀 ${"x".repeat(480)}`;
@@ -131,13 +131,13 @@ describe("a job that comes too late", () => {
     ["giving up", (job) => retry(job, 1), "lost"],
     ["being handed back", (job) => retry(job, null), "lost"],
   ];
-  test.each(ends)("a late job of a deleted avatar, %s: no effect, its slot is freed", async (_, end, outcome) => {
+  test.each(ends)("a late job of a deleted avatar, %s: no effect, and its slot is freed", async (_, end, outcome) => {
     const { avatar } = await seed();
     const job = await claimed();
     await remove(avatar);
     const deleted = await find(avatar);
     expect(deleted.status).toBe("deleted");
-    // The worker may still be busy. Until it notices, the slot is taken.
+    // The worker may still be busy. It keeps its slot until it notices.
     expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 1]);
     expect(await end(job)).toEqual(outcome);
     expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([deleted, 0, 0]);
@@ -168,13 +168,13 @@ describe("a job that comes too late", () => {
   test.each([
     ["deleted", "status = 'deleted'"],
     ["of another generation", "generation = 7"],
-  ])("a job that a replica of another version has left, for an avatar %s: removed", async (_, change) => {
+  ])("a leftover job of a replica of another version, for an avatar %s: removed", async (_, change) => {
     const { avatar } = await seed();
     await db.client.unsafe(`update avatars set ${change} where id = '${avatar.id}'`);
     const now = await find(avatar);
     expect(await startPreparation(db, await claimed())).toEqual({ kind: "gone" });
     expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([now, 0, 0]);
-    // The same for an attempt that had begun.
+    // An attempt that has begun is also removed.
     await db.client`insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
       values (${avatar.tenantId}, ${newJobId()}, 'live', 'prepare_avatar', ${avatar.id}, 1, now() - interval '1 second', now())`;
     expect(await finish(await claimed())).toBe("lost");
@@ -184,7 +184,7 @@ describe("a job that comes too late", () => {
 
 describe("the asset of a preparation", () => {
   test.each(["pending_upload", "uploaded", "processing"] as const)(
-    "an asset, %s: awaited, without using an attempt",
+    "an asset, %s: the job waits for it without using an attempt",
     async (status) => {
       const { asset, avatar } = await seed({}, status);
       const job = await claimed();
@@ -231,7 +231,7 @@ describe("the asset of a preparation", () => {
     },
   );
 
-  test("an asset, removed by a replica of another version: the avatar fails", async () => {
+  test("an asset that a replica of another version has removed: the avatar fails", async () => {
     const { avatar } = await seed();
     await db.client`update avatars set source_asset_id = null where id = ${avatar.id}`;
     expect(await startPreparation(db, await claimed())).toMatchObject({
@@ -248,7 +248,7 @@ describe("a test asset", () => {
     return findTestCaller(db, secret.keyId);
   };
 
-  test("a test asset, for image and video in test: prepared", async () => {
+  test("a test asset, for an image or a video in test: prepared", async () => {
     const by = await testCaller();
     for (const sourceKind of ["image", "video"] as const) {
       const avatar = await seedAvatar(db, by, { sourceAssetId: SOURCE, sourceKind });
@@ -295,7 +295,7 @@ describe("the retry of a preparation", () => {
       const [row] = await db.client`select last_error from jobs`;
       expect(row?.["last_error"]).toBe("x".repeat(500));
     }
-    // Handed back: no attempt.
+    // A job that is handed back uses no attempt.
     expect(await retry(await claimed(), null)).toBe("retried");
     expect(await retry(await claimed(), 3)).toBe("exhausted");
     const failed = await find(avatar);
@@ -324,7 +324,7 @@ describe("the retry of a preparation", () => {
   });
 });
 
-test("a preparation, repeated with its Idempotency-Key: written once; a refusal keeps no claim", async () => {
+test("a preparation, repeated with its Idempotency-Key: written once; a refusal stores no claim", async () => {
   const { avatar } = await seed();
   const prepare = (version: number, key: string) =>
     prepareAvatar(db, avatar.id, version, newJobId(), caller, seedOrigin(caller), {

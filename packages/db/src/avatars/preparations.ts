@@ -29,7 +29,7 @@ export type PreparationStart =
   | { kind: "asset_failed"; avatar: AvatarRecord; detail: string }
   /** The asset has not arrived yet: the job was given back. */
   | { kind: "waiting" }
-  /** No work is left: the lease is lost, the avatar is deleted, or another generation is prepared. */
+  /** No work remains: the lease is lost, the avatar is deleted, or another generation is prepared. */
   | { kind: "gone" };
 
 /**
@@ -91,9 +91,9 @@ export const finishPreparation = async (
 export type Preparation = { tenantId: TenantId; id: AvatarId; generation: number };
 
 /**
- * How many generations before the latest are kept for an hour after the last change of an avatar, because a call may
- * have read a manifest that is no longer served. The bound prevents an avatar whose source changes all the time from
- * filling the store.
+ * How many generations before the latest are stored for an hour after the last change of an avatar, because a call may
+ * have read a manifest that is no longer served. Because of the bound, an avatar whose source changes all the time
+ * cannot fill the store.
  */
 export const KEPT_GENERATIONS = 8;
 
@@ -121,9 +121,9 @@ const selectPreparations = batchStatement<{ isNeeded: boolean }, Preparation & {
 );
 
 /**
- * Returns the preparations whose avatar exists (a deleted avatar counts), and whether their files are needed. Needed
- * are the files of the generation that the avatar serves, those of the latest one while its job exists, and those of
- * earlier ones for a while. One statement.
+ * Returns the preparations whose avatar exists (a deleted avatar counts), and whether their files are needed: those of
+ * the served generation, those of the latest one while its job exists, and those of earlier ones for a while. One
+ * statement.
  */
 export const knownPreparations = async (
   db: Runner,
@@ -139,7 +139,7 @@ export const knownPreparations = async (
   }));
 };
 
-/** The columns that serving a preview, or its original picture, needs. */
+/** The columns for serving a preview or its original picture. */
 export type Preview = { tenantId: TenantId; id: AvatarId; previewFile: string; cacheManifestId: string | null };
 
 const PREVIEW_READS = batchedRead<Preview, { token: string }, Preview>(

@@ -1,4 +1,4 @@
-/** Prepared files: which are needed, and how a preview is found. */
+/** Prepared files: the needed ones, and the look-up of a preview. */
 import { beforeEach, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/avatars/preparations";
@@ -33,7 +33,7 @@ const finish = async (result?: PreparationResult) => {
   expect(await finishPreparation(db, job, result ?? readyResult(job.generation), operatorOrigin())).toBe("finished");
 };
 
-test("prepared files, of several generations: needed are those served and the latest", async () => {
+test("the prepared files of several generations: needed for the served and the latest generation", async () => {
   const ask = async (by = avatar.tenantId, age = "2 hours") => {
     await db.client`update avatars set updated_at = now() - ${age}::interval where id = ${avatar.id}`;
     const all = [1, 2, 3, 11, 12].map((generation) => ({ tenantId: by, id: avatar.id, generation }));
@@ -48,7 +48,7 @@ test("prepared files, of several generations: needed are those served and the la
   expect(await ask()).toEqual([1, 2]);
   await change({ modelId: "y" });
   expect(await ask()).toEqual([1, 3]);
-  // For an hour after a change, also those of earlier generations.
+  // For an hour after a change, files of earlier generations are needed too.
   expect(await ask(avatar.tenantId, "50 minutes")).toEqual([1, 2, 3]);
   await finish(FAILED_RESULT);
   expect(await ask()).toEqual([1]);

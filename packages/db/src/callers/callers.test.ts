@@ -41,7 +41,7 @@ type Line = Awaited<ReturnType<typeof seedLine>>;
 const tenantId = await seedTenant(db);
 
 describe("findCredential", () => {
-  test("a look-up, of an unknown handle: null", async () => {
+  test("a look-up of an unknown handle: null", async () => {
     expect(await findCredential(db, "unknownunknown00")).toBeNull();
   });
 
@@ -93,7 +93,7 @@ describe("findCredential", () => {
     expect(await targetOf(stranger.id)).toBeNull();
   });
 
-  test("look-ups, in one batch: each its credential, or null", async () => {
+  test("look-ups in one batch: each returns its credential, or null", async () => {
     const callers = await Promise.all([1, 2, 3].map(() => seedCaller(db)));
     const lookUps = Array.from({ length: 60 }, (_, index) => callers[index % 4]);
     const found = await Promise.all(
@@ -108,7 +108,7 @@ describe("findCredential", () => {
     }
   });
 
-  test("a look-up, of a retired credential: retired, independent of the key's status", async () => {
+  test("a look-up of a retired credential: retired, whatever the status of the key", async () => {
     const { secret } = await seedKey(db, tenantId);
     await retire(secret.keyId, "1 hour");
     expect(await findCredential(db, secret.keyId)).toMatchObject({ retired: false, caller: { status: "active" } });
@@ -124,7 +124,7 @@ describe("confirmFirstUse", () => {
     return secret.keyId;
   };
 
-  test("a first use, eight requests at once: recorded for one", async () => {
+  test("a first use, by eight concurrent requests: recorded for one", async () => {
     const keyId = await seedUnused();
     const confirmed = await Promise.all(Array.from({ length: 8 }, () => confirmFirstUse(db, keyId)));
     expect(confirmed.filter(Boolean)).toHaveLength(1);
@@ -141,7 +141,7 @@ describe("confirmFirstUse", () => {
     expect(await findCredential(db, keyId)).toMatchObject({ isUnused: true });
   });
 
-  test("a first use, waiting for a rotation that retires it: not written", async () => {
+  test("a first use that waits for a rotation, which retires the credential: not written", async () => {
     const keyId = await seedUnused();
     const confirmed = await whileHeld(
       database,
@@ -152,7 +152,7 @@ describe("confirmFirstUse", () => {
   });
 });
 
-test("sweepCredentials, with several retirements: deletes those of seven days ago", async () => {
+test("sweepCredentials, with several retired credentials: deletes those retired seven days ago", async () => {
   const keyIds = await Promise.all(Array.from({ length: 4 }, async () => (await seedKey(db, tenantId)).secret.keyId));
   const [old = "", recent = "", future = "", valid = ""] = keyIds;
   await retire(old, "-7 days -1 second");
@@ -215,7 +215,7 @@ describe("the check of the caller within a write", () => {
     ["the retirement of its credential", ({ grandchild }, to) => retire(grandchild.secret.keyId, "-1 second", to)],
   ];
 
-  test.each(changesUnderWay)("a write, waiting for %s to commit: not written", async (_, change) => {
+  test.each(changesUnderWay)("a write that waits for the commit of %s: not written", async (_, change) => {
     const line = await seedLine(tenantId);
     const caller = await findTestCaller(db, line.grandchild.secret.keyId);
     const outcome = await whileHeld(
@@ -230,7 +230,7 @@ describe("the check of the caller within a write", () => {
   test.each([
     ["its key expires", "api_keys", "expires_at"],
     ["its credential retires", "api_key_credentials", "retired_at"],
-  ])("a write, waiting for a lock while %s: not written", async (_, table, column) => {
+  ])("a write that waits for a lock while %s: not written", async (_, table, column) => {
     const { grandchild } = await seedLine(tenantId);
     const where = table === "api_keys" ? `id = '${grandchild.record.id}'` : `key_id = '${grandchild.secret.keyId}'`;
     const caller = await findTestCaller(db, grandchild.secret.keyId);
@@ -244,7 +244,7 @@ describe("the check of the caller within a write", () => {
     expect(await writtenBy(caller)).toBe(0);
   });
 
-  test("a revocation, a write holding its lock: waits for it", async () => {
+  test("a revocation, while a write holds its lock: waits for the write", async () => {
     const { grandchild } = await seedLine(tenantId);
     const caller = await findTestCaller(db, grandchild.secret.keyId);
     // The write would fail if the revocation did not wait.

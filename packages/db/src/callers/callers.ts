@@ -24,12 +24,12 @@ import { webhookEndpoints } from "../schema/webhooks.ts";
 import { delayWhilePending, HAS_PENDING_CHANGE } from "./pending-changes.ts";
 import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
 
-/** An authenticated key, as its look-up found it. */
+/** An authenticated key, as returned by its look-up. */
 export type Caller = ApiKeyRecord & {
-  /** A key has no session: that distinguishes it from a person. */
+  /** Without a session, which distinguishes a key from a person. */
   sessionId: null;
   needsPasskey: null;
-  /** The credential that was presented. During an overlap it need not be the newest one. */
+  /** The presented credential. During an overlap, it can be an older one. */
   credentialKeyId: string;
   /** The database's time at the look-up. All replicas use this clock to decide about expiry. */
   checkedAt: Date;
@@ -42,7 +42,7 @@ export type Caller = ApiKeyRecord & {
   balance: CreditBalance | null;
 };
 
-/** An authenticated person, as the look-up of the session found it. */
+/** An authenticated person, as returned by the look-up of the session. */
 export type PersonCaller = {
   tenantId: TenantId;
   id: UserId;
@@ -93,22 +93,22 @@ type CredentialRow = RecordRow & {
   mayReport: boolean;
   checkedAt: Date;
   isCaller: boolean;
-  /** Whether a change of the key, or of an ancestor, waits for writes under way. */
+  /** Whether a change of the key, or of an ancestor, is pending. */
   hasPendingChange: boolean;
   headroom: Caller["headroom"];
   /** As JSON. */
   balance: (Omit<Account, "updatedAt"> & { updatedAt: string }) | null;
 };
 
-/** The part of the caller's credits that its look-up also reads. */
+/** The parts of the caller's credits that its look-up can also read. */
 export type CreditsOfCaller = "headroom" | "balance";
 
 export type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; including: CreditsOfCaller | null };
 
 /**
  * The credits that the key of a row of `api_keys` can still hold: under its own cap, under the tightest cap of its
- * ancestors of the same environment, and of the balance. Also the limits of open sessions that are reached. The values
- * are read without locks; `admit_sessions.sql` decides about admission.
+ * ancestors of the same environment, and of the balance. Also the reached limits of open sessions. The values are read
+ * without locks; `admit_sessions.sql` decides about admission.
  *
  * `offset 0`: otherwise the server reads each meter once for each aggregate. The first session whose sweep is due is
  * found by comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of
@@ -179,7 +179,7 @@ const ofCaller = (including: CreditsOfCaller, credits: SQL): SQL => sql`
   case when ${inputColumn("including")} = ${sql.raw(`'${including}'`)} and ${apiKeys.id} = ${apiKeyCredentials.apiKeyId}
     then ${credits} end as ${sql.identifier(including)}`;
 
-/** The credits that a look-up asks for. */
+/** The requested credits of a look-up. */
 const CREDITS = sql`${ofCaller("headroom", HEADROOM)}, ${ofCaller("balance", BALANCE)}`;
 const NO_CREDITS = sql`null::json as "headroom", null::json as "balance"`;
 
@@ -221,8 +221,8 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
   credentialsWith(NO_CREDITS),
 );
 /**
- * A separate statement. With the credits in it, every look-up would take a quarter longer at the server, even one that
- * asks for no credits.
+ * A separate statement for look-ups with credits. In one statement, every look-up would take a quarter longer at the
+ * server, even without a request for credits.
  */
 const selectWithCredits = batchStatement<CredentialRow, LookUp>(
   "find_credential_with_credits",
@@ -295,10 +295,10 @@ const LOOK_UPS_OF_SEVERAL = lookUpsBy(async (db, lookUps) => {
 
 /**
  * Finds a credential by its public handle, with its key and, if one is named, the key `targetId` of the same tenant.
- * Null when no such credential exists. Runs one statement; it repeats the statement only while a change of the key is
- * pending. Concurrent look-ups of the same key share one result. `knownTenant`: the tenant for which the same secret
+ * Null when no such credential exists. Runs one statement, and repeats it only while a change of the key is pending.
+ * Concurrent look-ups of the same key share one result. `knownTenant`: the tenant for which the same secret
  * authenticated recently, or null. Under load such look-ups go first, and tenants take turns. It affects only the
- * order. `including`: which of the caller's `headroom` and `balance` is also read; the other one is not read.
+ * order. `including`: whether the caller's `headroom` or `balance` is also read.
  */
 export const findCredential = async (
   db: Db,
@@ -318,12 +318,12 @@ export const findCredential = async (
 /**
  * Records the first use of a credential that a rotation has issued, before its holder gets a response. From then on,
  * the older secret of the overlap cannot replace it. Returns false and writes nothing when the credential was used or
- * retired since its look-up; the caller then looks it up again. One statement, once in the life of a credential.
+ * retired since its look-up. The caller then looks it up again. One statement, once in the life of a credential.
  */
 export const confirmFirstUse = async (db: Db, keyId: string): Promise<boolean> =>
   (await callConfirm(db, { keyId }))[0]?.result === true;
 
-/** How long a retired credential is stored at least, so that its holder gets `revoked_api_key`. */
+/** The minimum time for which a retired credential is stored, so that its holder gets `revoked_api_key`. */
 const KEPT_AFTER_RETIREMENT = sql`interval '7 days'`;
 
 /** Deletes credentials that were retired at least seven days ago; returns their number. */

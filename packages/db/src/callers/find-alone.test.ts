@@ -1,4 +1,4 @@
-/** The look-up for one of several databases has the same result as that for one database, for keys in every state. */
+/** The look-up on a shard has the same result as the look-up on one database, for keys in every state. */
 import { expect, test } from "bun:test";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
@@ -9,7 +9,7 @@ import { findAlone, findTogether, type LookUp } from "./callers.ts";
 
 const { db } = await fileDatabase();
 
-test("each key, with each target and each part of its credits: the same result alone and in a batch", async () => {
+test("each key, with each target and each part of its credits: the same result by both look-ups", async () => {
   const tenantId = await seedTenant(db);
   await seedMovement(db, tenantId);
   const root = await seedCaller(db, tenantId, { spendLimitCreditMicros: 90_000_000, maxConcurrentSessions: 2 });

@@ -1,4 +1,4 @@
-/** Changes of keys and people that wait are announced, and delay look-ups. */
+/** Waiting changes of keys and people are announced, and delay look-ups. */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { TestDb } from "@realtime-avatar/testing/database";
@@ -23,7 +23,7 @@ const tenantId = await seedTenant(db);
 const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`
   insert into pending_changes values (${tenantId}, ${id}, now() - ${ago}::interval)
   on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at`;
-/** Waits until the announcement of a change has been withdrawn, for which the change itself does not wait. */
+/** Waits until the announcement of a change has been withdrawn. The change itself does not wait for it. */
 const untilWithdrawn = async (record: ApiKeyRecord): Promise<void> => {
   await until(async () => (await rowsOf(record)).length === 0, { pollMs: 5 });
 };
@@ -42,7 +42,7 @@ test("a pending change, of a key: counts for it and its descendants for one seco
   expect(await pending()).toEqual([false, false, false]);
   await insertRow(child, "0 seconds");
   expect(await pending()).toEqual([false, true, true]);
-  // The row of a process that ended before its withdrawal.
+  // The row of a process that ended before it could withdraw the announcement.
   await insertRow(child, "1.1 seconds");
   expect(await pending()).toEqual([false, false, false]);
 });
@@ -80,7 +80,7 @@ test("a pending change, of people: counts for the session, its user and the tena
 });
 
 describe("delayWhilePending", () => {
-  test("a look-up, a change pending: repeated until none is", async () => {
+  test("a look-up, while a change is pending: repeated until no change is pending", async () => {
     let lookUps = 0;
     expect(
       await delayWhilePending(
@@ -91,7 +91,7 @@ describe("delayWhilePending", () => {
     expect(lookUps).toBe(4);
   });
 
-  test("a look-up, a change always pending: given up after a bounded number", async () => {
+  test("a look-up, while a change is always pending: gives up after a bounded number of repetitions", async () => {
     let lookUps = 0;
     expect(
       await delayWhilePending(
@@ -103,7 +103,7 @@ describe("delayWhilePending", () => {
 });
 
 describe("announceWhileWaiting", () => {
-  test("a change, waiting: announced, and withdrawn at its end", async () => {
+  test("a change that waits: announced, and withdrawn at its end", async () => {
     const { record } = await seedKey(db, tenantId);
     const change = async (): Promise<string> => {
       await until(async () => (await rowsOf(record)).length > 0, { pollMs: 5 });
@@ -113,7 +113,7 @@ describe("announceWhileWaiting", () => {
     await untilWithdrawn(record);
   });
 
-  test("a change, failing while announced: withdrawn, its error thrown", async () => {
+  test("a change that fails while it is announced: withdrawn, its error is thrown", async () => {
     const { record } = await seedKey(db, tenantId);
     const change = async (): Promise<never> => {
       await until(async () => (await rowsOf(record)).length > 0, { pollMs: 5 });
@@ -123,7 +123,7 @@ describe("announceWhileWaiting", () => {
     await untilWithdrawn(record);
   });
 
-  test("a change, not waiting: not announced", async () => {
+  test("a change that does not wait: not announced", async () => {
     const { record } = await seedKey(db, tenantId);
     let statements = 0;
     const counting = {
@@ -137,7 +137,7 @@ describe("announceWhileWaiting", () => {
     expect(statements).toBe(0);
   });
 
-  test("a change whose withdrawal never returns: completed", async () => {
+  test("a change with a withdrawal that never returns: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     const sent: string[] = [];
     const stuck: TestDb = {
@@ -156,7 +156,7 @@ describe("announceWhileWaiting", () => {
     await until(() => sent.at(-1) === "withdraw_pending_change", { pollMs: 5 });
   });
 
-  test("a change whose announcement is slow: announced once, then withdrawn", async () => {
+  test("a change with a slow announcement: announced once, then withdrawn", async () => {
     const { record } = await seedKey(db, tenantId);
     const sent: string[] = [];
     const announcement = Promise.withResolvers<never[]>();
@@ -170,7 +170,7 @@ describe("announceWhileWaiting", () => {
     };
     await announceWhileWaiting(slow, record, async () => {
       await until(() => sent.length > 0, { pollMs: 5 });
-      // Longer than until the next announcement.
+      // Longer than the pause before the next announcement.
       await Bun.sleep(500);
     });
     expect(sent).toEqual(["announce_pending_change"]);
@@ -179,7 +179,7 @@ describe("announceWhileWaiting", () => {
     expect(sent).toEqual(["announce_pending_change", "withdraw_pending_change"]);
   });
 
-  test("a change whose announcements fail: completed", async () => {
+  test("a change with failing announcements: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     let failures = 0;
     const failing = {

@@ -1,9 +1,9 @@
 /**
  * Pending changes of keys and people. PostgreSQL grants new `for share` locks while a change waits for older ones. So a
- * key that writes without a pause, itself or by its descendants, could never be changed, rotated or revoked while its
- * commits overlap. The sessions of such a person could never be ended. Therefore a change that waits inserts a row
- * here. No write locks this row. Look-ups of the key or person that changes are delayed while the row exists. Only time
- * depends on these rows, never correctness.
+ * key whose writes, or those of its descendants, overlap without a pause could never be changed, rotated or revoked.
+ * The sessions of such a person could never be ended. Therefore a change that waits inserts a row here. No write locks
+ * this row. While the row exists, look-ups of the changed key or person are delayed. These rows affect only times,
+ * never correctness.
  */
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
@@ -12,16 +12,16 @@ import { createSweep, statement } from "../query/statement.ts";
 import { apiKeys, pendingChanges } from "../schema/api-keys.ts";
 import { userSessions } from "../schema/people.ts";
 
-/** A change that has waited this long is announced, and again each time this long has passed. */
+/** A change is announced after this time of waiting, and then repeatedly after each such time. */
 const ANNOUNCE_MS = 200;
-/** A look-up is delayed by at most this much. A row of `HAS_PENDING_CHANGE` counts for as long. */
+/** The maximum delay of a look-up. `HAS_PENDING_CHANGE` ignores older rows. */
 const MAX_DELAY_MS = 1000;
-/** How often a delayed look-up is repeated. */
+/** The pause between two repetitions of a delayed look-up. */
 const REPEAT_MS = 20;
 /** The time limit for deleting the row of a change. It is deleted even when the request has been aborted. */
 const WITHDRAW_MS = 5000;
 
-/** Whether a change is pending of the key of a row of `api_keys`, or of one of its ancestors. */
+/** Whether a change of the key of a row of `api_keys`, or of one of its ancestors, is pending. */
 export const HAS_PENDING_CHANGE = sql`exists (
   select from ${pendingChanges}
   where ${pendingChanges.tenantId} = ${apiKeys.tenantId}
@@ -30,8 +30,8 @@ export const HAS_PENDING_CHANGE = sql`exists (
 )`;
 
 /**
- * Whether a change is pending of the session of a row of `user_sessions`, of its user, or of the people of its tenant. By the
- * primary key.
+ * Whether a change of the session of a row of `user_sessions`, of its user, or of the people of its tenant is pending.
+ * Reads by the primary key.
  */
 export const HAS_PENDING_CHANGE_OF_PERSON = sql`exists (
   select from ${pendingChanges}
@@ -71,7 +71,7 @@ const withdraw = statement(
       and ${pendingChanges.subjectId} = ${sql.placeholder("id")}`,
 );
 
-/** Deletes the rows of processes that ended before they could. Returns the number of rows. */
+/** Deletes the rows of processes that ended before they could delete them. Returns the number of rows. */
 export const sweepPendingChanges = createSweep(
   "sweep_pending_changes",
   pendingChanges,
@@ -79,7 +79,7 @@ export const sweepPendingChanges = createSweep(
   pendingChanges.announcedAt,
 );
 
-/** The writes that a change may wait for: those of a key, a user, a session, or the people of a tenant. */
+/** The subject of a change, for whose writes it may wait: a key, a user, a session, or the people of a tenant. */
 type Pending = { tenantId: TenantId; id: ApiKeyId | UserId | UserSessionId | TenantId };
 
 /** Runs `change`, a change of the target, and announces it as pending if it has to wait. */
@@ -94,7 +94,7 @@ export const announceWhileWaiting = async <Result>(
     // Only one announcement at a time. A second one could arrive after the withdrawal.
     if (isAnnouncing) return;
     isAnnouncing = true;
-    // The next tick repeats a failed announcement. A failure costs only time.
+    // The next tick repeats a failed announcement, so a failure costs only time.
     announced = announce(db, { tenantId, id })
       .catch(() => {})
       .finally(() => {

@@ -23,13 +23,13 @@ const statuses = ({ parent, child, grandchild }: Awaited<ReturnType<typeof seedL
   Promise.all([parent, child, grandchild].map(async ({ id }) => (await findApiKey(db, tenantId, id))?.status));
 
 describe("the status of a key", () => {
-  test("a key whose ancestor is revoked: revoked; whose descendant is revoked: valid", async () => {
+  test("a key with a revoked ancestor: revoked; with a revoked descendant: valid", async () => {
     const line = await seedLine();
     await revoke(line.child);
     expect(await statuses(line)).toEqual(["active", "revoked", "revoked"]);
   });
 
-  test("a key whose ancestor has expired: expired; with a revoked ancestor as well: revoked", async () => {
+  test("a key with an expired ancestor: expired; with a revoked ancestor too: revoked", async () => {
     const line = await seedLine();
     await expire(line.parent);
     expect(await statuses(line)).toEqual(["expired", "expired", "expired"]);
@@ -55,7 +55,7 @@ describe("the status of a key", () => {
   });
 });
 
-test("the inherited limits, of several ancestors: the tightest; cap and open sessions within their environment", async () => {
+test("the inherited limits of several ancestors: the tightest; caps and open sessions only of the same environment", async () => {
   const limits = async (record: ApiKeyRecord) => (await findApiKey(db, tenantId, record.id))?.inheritedLimits;
   const { parent, child, grandchild } = await seedLine();
   const { record: ofTest } = await seedKey(db, tenantId, { environment: "test" }, grandchild);

@@ -1,4 +1,4 @@
-/** The record of a key, as reads select it: the stored columns, and the values that follow from its ancestors. */
+/** The record of a key in reads: the stored columns, and the values from its ancestors. */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
 import { type SQL, sql } from "drizzle-orm";
@@ -84,7 +84,7 @@ export const METER: SQL = sql`
 
 const numberOf = (bigint: string | null): number | null => (bigint === null ? null : Number(bigint));
 
-/** The record of a row that `RECORD` has selected. */
+/** Converts a row that `RECORD` has selected to a record. */
 export const toRecord = (row: RecordRow): ApiKeyRecord => ({
   tenantId: row.tenantId,
   id: row.id,

@@ -38,7 +38,7 @@ const release = (id: string, { caller }: Awaited<ReturnType<typeof world>>) =>
   releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
 
 describe("a brought room", () => {
-  test("from its start to its end: assigned to its worker at once, neither missing nor deleted, then erased", async () => {
+  test("from its start to its end: the call is assigned at once; the room is neither missing nor deleted; at the end it is erased", async () => {
     const one = await world();
     const request = callRequest(one.caller, one.avatarId, { brought: broughtBy("t") });
     expect((await openCall(db, request, one.caller, null)).kind).toBe("written");
@@ -70,7 +70,7 @@ describe("a brought room", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("the same token of the same key, at once on two replicas, with a claim and without: one call; all get its id", async () => {
+  test("the same token of the same key, at once on two replicas, with and without a claim: one call, whose id all requests get", async () => {
     const one = await world();
     for (let round = 0; round < 5; round++) {
       const brought = broughtBy(`token ${round}`);
@@ -93,7 +93,7 @@ describe("a brought room", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("a token twice in one tenant: refused by the table for every writer", async () => {
+  test("a token twice in one tenant: refused by a constraint of the table", async () => {
     const one = await world();
     const ids = await Promise.all(
       ["1", "2"].map((token) => seedCall(db, one.caller, one.avatarId, { brought: broughtBy(token) })),
@@ -113,7 +113,7 @@ describe("one of our rooms that awaits its agent", () => {
   };
   const start = async () => (await sync(db, "worker", { slots: 20 })).start;
 
-  test("the agent has brought the avatar: its worker gets the call once, with one token", async () => {
+  test("after the agent has brought the avatar: the worker gets the call once, with one token", async () => {
     const { id, one, attach } = await awaiting();
     expect(await start()).toEqual([]);
     expect(await attach(broughtBy("t"), "ava_other")).toBe("not_found");
@@ -126,7 +126,7 @@ describe("one of our rooms that awaits its agent", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("older than five seconds: listed until its agent has come", async () => {
+  test("older than five seconds: listed until its agent has brought the avatar", async () => {
     const { id, attach } = await awaiting();
     expect(await listAwaitedAgents(db, 10)).toEqual([]);
     await client`update call_agents set created_at = now() - interval '6 seconds'`;
@@ -135,7 +135,7 @@ describe("one of our rooms that awaits its agent", () => {
     expect(await listAwaitedAgents(db, 10)).toEqual([]);
   });
 
-  test("a call without an agent, with a revoked key, or that can no longer be joined: takes no agent", async () => {
+  test("without an agent, with a revoked key, or no longer joinable: the call accepts no agent", async () => {
     const { one, id, attach } = await awaiting();
     const other = await seedCall(db, one.caller, one.avatarId);
     const call = { tenantId: one.tenantId, sessionId: other };

@@ -1,4 +1,4 @@
-/** Starting and ending calls: the resources that a call takes and gives back once. */
+/** Starting and ending calls: a call takes its resources once, and frees them once. */
 import { describe, expect, test } from "bun:test";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
@@ -96,7 +96,7 @@ describe("a start", () => {
     expect(await counts(one)).toEqual({ sessions: 1, calls: 1, tickets: 0, slots: 1 });
   });
 
-  test("a start, sent again with its key: replayed, one hold and one slot", async () => {
+  test("a start, sent again with its Idempotency-Key: replayed, with one hold and one slot", async () => {
     const one = await world(2);
     const claim = { ...newClaim("a"), request: "POST /start" };
     const first = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim);
@@ -116,8 +116,8 @@ describe("a start", () => {
     expect(await counts(atLimit)).toEqual({ sessions: 10, calls: 10, tickets: 0, slots: 10 });
 
     const atSlots = await world(10);
-    // A ticket ends six seconds after its last request, by the clock. The clock stands still, however long the thousand
-    // starts take. On a shard it cannot.
+    // A ticket ends six seconds after its last request. So the clock stands still during the thousand starts, except on
+    // a shard, where this is impossible.
     if (!IS_ONE_DATABASE) return;
     const url = await urlAt(database, new Date().toISOString());
     const stopped = pools.map(() => connectTo({ url }, BUSY));
@@ -153,7 +153,7 @@ describe("a start", () => {
 });
 
 describe("the room", () => {
-  test("a call: assigned to its worker when its room is confirmed", async () => {
+  test("a call: assigned to its worker once its room is confirmed", async () => {
     const one = await world(1);
     const request = callRequest(one.caller, one.avatarId, { maxSeconds: 100 });
     await openCall(db, request, one.caller, null);
@@ -190,7 +190,7 @@ describe("the room", () => {
     expect(await findCallFile(db, "other", request.id)).toBeNull();
   });
 
-  test("a room that was not created: the call ends at no charge, and its claim is deleted", async () => {
+  test("a room that was not created: the call ends without a charge, and its claim is deleted", async () => {
     const one = await world(1);
     const claim = { ...newClaim("a"), request: "POST /start" };
     const request = callRequest(one.caller, one.avatarId);
@@ -216,7 +216,7 @@ describe("the room", () => {
     expect((await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim)).kind).toBe("replayed");
   });
 
-  test("a room that another request has created: the failure changes nothing", async () => {
+  test("a failure after another request has created the room: changes nothing", async () => {
     const one = await world(1);
     const id = await one.seed();
     await failCall(db, one.tenantId, id, null, one.caller, operatorOrigin());
@@ -251,7 +251,7 @@ describe("a release", () => {
     await isClean(one);
   });
 
-  test("a started call, released: charged by the clock, or the reported usage if that is more", async () => {
+  test("a started call, released: charged by the clock, or for the reported usage if that is more", async () => {
     const one = await world(2);
     const [byClock, reported] = [await one.seed(), await one.seed()];
     await sync(db, "worker", { calls: [report(byClock), report(reported, "started", 50)] });
@@ -260,7 +260,7 @@ describe("a release", () => {
     await release(one, reported);
     const ended = await state(one, byClock);
     expect(ended).toMatchObject({ status: "released", closedBy: one.caller.id });
-    // On a busy machine, a few more seconds have passed.
+    // On a busy machine, a few additional seconds have passed.
     expect(ended["used"]).toBeWithin(30, 45);
     expect(await state(one, reported)).toMatchObject({ used: 50 });
     await isClean(one);
@@ -290,7 +290,7 @@ describe("a release", () => {
     expect(outcome.kind).toBe("session_closed");
   });
 
-  test("a call of another tenant, environment or lineage, and a session that is not a call: nothing changes", async () => {
+  test("the release of a call of another tenant, environment or lineage, or of a session without a call: changes nothing", async () => {
     const [one, other] = [await world(1), await world(1)];
     const id = await other.seed();
     const child = await seedCaller(db, other.tenantId, {}, other.record);
@@ -302,7 +302,7 @@ describe("a release", () => {
     expect(await release(other, id, child.caller)).toEqual({ kind: "stale" });
   });
 
-  test("a release, sent again with its key: replayed", async () => {
+  test("a release, sent again with its Idempotency-Key: replayed", async () => {
     const one = await world(1);
     const id = await one.seed();
     const claim = { ...newClaim("r"), request: "POST /release" };

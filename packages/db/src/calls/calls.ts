@@ -52,11 +52,11 @@ export type CallRequest = SessionRequest & {
   testOutcome: TestOutcome | null;
   /** The ticket that the request names; null without one. */
   ticketId: string | null;
-  /** The id of the ticket, if the request gets a new one. */
+  /** The id of a new ticket, if the request gets one. */
   newTicketId: TicketId;
   /** See `ticketFingerprint`. */
   fingerprint: string;
-  /** Whether an agent is dispatched into the room: then the call starts when it brings the avatar. */
+  /** Whether an agent is dispatched into the room. Then the call starts when the agent brings the avatar. */
   awaitsAgent: boolean;
   /** The receiver of its transcript, sealed (the domain's calls/transcript.ts); null: no transcript is sent. */
   transcript: Uint8Array | null;
@@ -64,15 +64,15 @@ export type CallRequest = SessionRequest & {
   recording: { mode: RecordedMode; retentionDays: number; files: readonly PlannedRecording[] } | null;
   /** Whether its pages upload how well they are connected. */
   hasConnectionHistory: boolean;
-  /** The room of somebody else in which the call is; null: a room of ours, which is created. */
+  /** The brought room of the call; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
   /** The conversation of the call; null: the call has no conversation at any worker. */
   conversation: ConversationNeeds | null;
 };
 
 /**
- * `price`: of a second at a worker that holds a conversation. `voiceId`, `model`: those that the request names; null:
- * it names none.
+ * `price`: the price of a second at a worker that holds a conversation. `voiceId`, `model`: those of the request; null
+ * when it names none.
  */
 export type ConversationNeeds = { price: number; voiceId: string | null; model: string | null };
 
@@ -84,7 +84,7 @@ export type CallResponseFields = Pick<SessionResponseFields, "reservedCreditMicr
   /** The maximum length of a call whose hold grows. */
   longestSeconds?: number | null;
 };
-/** The names in a request that no worker has. */
+/** The parts of a request that no worker supports. */
 export type UnsupportedField = "voice" | "model" | "recording";
 /** The place of a request in the queue, from 1, and the number of those that wait. */
 export type QueuePlace = { ticketId: TicketId; position: number; size: number };
@@ -115,7 +115,7 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   mode: request.mode,
   roomName: request.roomName,
   input: request.input,
-  // For this test outcome, the hold is shorter than the requested length, so the call ends out of credits.
+  // With this test outcome, the hold is shorter than the requested length, so the call runs out of credits.
   maxSeconds:
     request.growth?.longestSeconds ??
     (request.testOutcome === "out_of_credits" ? request.maxSeconds + 1 : request.maxSeconds),
@@ -193,13 +193,13 @@ const open = batchedWrite<Write & { request: CallRequest }, OpenCallOutcome>(
     const calls = writes.map(({ request }) => callRow(request));
     return (await openUsageSessions(db, { ...parameters, requests, calls })).map(callOutcomeOf);
   },
-  // The token is looked up once per batch, so a batch has at most one brought room of a key.
+  // A batch looks up brought tokens once, so it has at most one brought room of a key.
   ({ request, caller }) => request.brought && `${caller.id} brought`,
 );
 
 /**
- * Starts a call: holds credits and takes a slot. One statement; a second one when the caller is being changed. For the
- * test outcome `concurrency_limit_reached`, it runs no statement.
+ * Starts a call: holds credits and takes a slot. One statement. Runs a second one when the caller is being changed, and
+ * none for the test outcome `concurrency_limit_reached`.
  */
 export const openCall = async (
   db: Db,
@@ -216,8 +216,8 @@ export type ConfirmedRoom = "exists" | "ended" | "failed";
 
 /**
  * Records that a room of a call exists. From then on, the call is assigned to its worker, or its worker moves to this
- * room. With any other result than `exists`, the call has ended or has another room by now, and the caller must delete
- * this room. One statement.
+ * room. With another result than `exists`, the call has ended or has another room, so the caller must delete this room.
+ * One statement.
  */
 export const confirmRoom = async (
   db: Runner,
@@ -255,8 +255,8 @@ const entriesOf = ({ now, random, requestId }: Origin) => ({
 });
 
 /**
- * Ends a call whose room was not created, at no charge, and deletes its claim, so that the request can be sent again. Changes
- * nothing when another request has created the room meanwhile. One statement.
+ * Ends a call whose room was not created, without a charge, and deletes its claim, so that the request can be sent
+ * again. Changes nothing when another request has created the room meanwhile. One statement.
  */
 export const failCall = async (
   db: Runner,
@@ -305,7 +305,7 @@ export const releaseCall = async (
     case "written":
       return { kind: row.kind, hasEnded: row.hasEnded === true, roomName: row.roomName };
     case "replayed":
-      // The other columns of the claim are the same for every request like this one.
+      // The other columns of the claim are equal for all releases of this body.
       return { kind: row.kind, response: { ...(claim as Claim), bodyHash: row.bodyHash as Uint8Array } };
     case "stale":
       return { kind: row.kind };

@@ -1,4 +1,4 @@
-/** The charged seconds of a call: those for which its worker had both sides. */
+/** The charged seconds of a call: the time for which its worker saw both sides. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { ageCalls, endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -49,20 +49,25 @@ const world = async () => {
   };
 };
 const expire = () => expireWorkers(db, operatorOrigin());
-/** On a busy machine, a few more seconds pass since the start. */
+/** On a busy machine, a few additional seconds pass after the start. */
 const SLACK = 8;
 
 describe("the seconds by the clock", () => {
   const NOW = new Date("2026-11-30T10:01:00.000Z");
   const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 
-  // Seconds from now, of the worker's last sync and of the end of its lease.
+  // The worker's last sync and the end of its lease, in seconds from now.
   test.each([
-    ["a current lease: two more than until the last sync", -10, 5, 52],
+    ["a current lease: until two seconds after the last sync", -10, 5, 52],
     ["a current lease, just synced: until now", -1, 14, 60],
     ["a lease that has just ended: until the last sync", -15, 0, 45],
     ["a lease that was ended early: until the last sync", -3, -1, 57],
-    ["the lease alone, of the release before: 15 seconds before its end, and two", null, 5, 52],
+    [
+      "only a lease, as written by the previous release: until two seconds after 15 seconds before its end",
+      null,
+      5,
+      52,
+    ],
   ])("%s", async (_, syncedAt, leaseUntil, seconds) => {
     const { id, syncOne } = await world();
     await syncOne("started", 1);
@@ -77,7 +82,7 @@ describe("the seconds by the clock", () => {
 });
 
 describe("a call, ended by its caller", () => {
-  test("just before a report: charged all seconds until the end", async () => {
+  test("just before a report: charged for all seconds until the end", async () => {
     const { syncOne, age, end } = await world();
     await syncOne("started", 1);
     await age(9.5);
@@ -97,7 +102,7 @@ describe("a call, ended by its caller", () => {
     }
   });
 
-  test("whose worker is lost, before another takes it: charged until its last sync", async () => {
+  test("after the loss of its worker, before another worker gets it: charged until the last sync", async () => {
     const { syncOne, age, end } = await world();
     await syncOne("started", 1);
     await age(30);
@@ -125,7 +130,7 @@ describe("a call, ended by its caller", () => {
     expect(await end()).toBeWithin(20, 21 + 2 * SLACK);
   });
 
-  test("while its worker joins again: charged the usage before that", async () => {
+  test("while its worker joins again: charged for the usage before", async () => {
     const { syncOne, age, end, state } = await world();
     await syncOne("started", 1);
     await age(9);
@@ -147,7 +152,7 @@ describe("a call, ended by its caller", () => {
     expect(await end()).toBeWithin(20, 21 + SLACK);
   });
 
-  test("of the previous release, without a moment from which seconds count: charged the reported usage, and by the clock after a report", async () => {
+  test("of the previous release, which stores no start of counting: charged for the reported usage, and after a report by the clock", async () => {
     const { syncOne, age, end } = await world();
     await syncOne("started", 5);
     await client`update calls set counts_from = null`;
@@ -158,7 +163,7 @@ describe("a call, ended by its caller", () => {
 });
 
 describe("a call whose worker is lost", () => {
-  test("no slot elsewhere: waits until 15 seconds after the last sync, then ends, charged until that sync", async () => {
+  test("without a free slot elsewhere: waits until 15 seconds after the last sync, then ends, charged until that sync", async () => {
     const { syncOne, age, state } = await world();
     await syncOne("started", 1);
     await age(30);
@@ -170,7 +175,7 @@ describe("a call whose worker is lost", () => {
     expect((await state())["used"]).toBeWithin(15, 15 + SLACK);
   });
 
-  test("a worker that comes after it: takes the call while it waits", async () => {
+  test("a new worker, while the call waits: gets the call", async () => {
     const { id, syncOne } = await world();
     await syncOne("started", 1);
     await endLease(db, "one", 5);
@@ -180,7 +185,7 @@ describe("a call whose worker is lost", () => {
     expect((await sync(db, "two")).start).toMatchObject([{ sessionId: id, generation: 2 }]);
   });
 
-  test("that syncs again while it waits: the worker keeps it", async () => {
+  test("a new sync of the worker, while the call waits: the worker keeps the call", async () => {
     const { syncOne, state } = await world();
     const { leaseEnds } = await syncOne("started", 1);
     expect(await loseWorker(db, "one", leaseEnds)).toBe(true);
@@ -191,7 +196,7 @@ describe("a call whose worker is lost", () => {
     expect(await state()).toMatchObject({ worker: "one", generation: 1 });
   });
 
-  test("moved before, at a worker that stops: waits for a slot of another worker, and moves again", async () => {
+  test("after an earlier move, at a worker that stops: waits for a slot of another worker, and moves again", async () => {
     const { syncOne } = await world();
     await syncOne("started", 1);
     await client`update calls set generation = 2`;
@@ -201,7 +206,7 @@ describe("a call whose worker is lost", () => {
     expect(await expire()).toMatchObject({ moved: 1, ended: 0 });
   });
 
-  test("a worker, marked as lost after a later sync, or twice: not marked", async () => {
+  test("a worker that is reported lost after a later sync, or twice: not marked", async () => {
     const { syncOne } = await world();
     const { leaseEnds } = await syncOne("started", 1);
     await Bun.sleep(2);
@@ -213,7 +218,7 @@ describe("a call whose worker is lost", () => {
   });
 });
 
-test("a call with free seconds: not ended by the clock before its hold is used up", async () => {
+test("a call with seconds that were not charged: not ended by the clock before its hold is used up", async () => {
   const { syncOne, age, state } = await world();
   await syncOne("started", 1);
   await syncOne("joining", 10);

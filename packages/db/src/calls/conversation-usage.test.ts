@@ -1,6 +1,6 @@
 /**
- * The usage of conversations: summed exactly once for each tenant and day, even if reports are repeated, late or lost;
- * and the limit of a day.
+ * The usage of conversations: summed exactly once for each tenant and day, even if reports are repeated, late or lost.
+ * Also the limit of a day.
  */
 import { expect, test } from "bun:test";
 import { CONVERSATION, type ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
@@ -68,7 +68,7 @@ test("reports of a call: the growth of each number is added; a repeated report a
   expect(await sums(tenantId)).toMatchObject([{ environment: "live", day: new Date().toISOString().slice(0, 10) }]);
 });
 
-test("a call that a program has ended: a later report of its worker counts once; one of another generation does not count", async () => {
+test("a call that a program has ended: a later report of its worker counts once; a report of another generation does not count", async () => {
   const { tenantId, caller, call } = await world();
   const id = await call();
   const send = (input: number, generation = 1) =>
@@ -81,7 +81,7 @@ test("a call that a program has ended: a later report of its worker counts once;
   expect(await totalOf(tenantId)).toEqual([8, 0, 0, 0, 0]);
 });
 
-test("a call that moves: the next worker continues from the counted usage; the lost one adds nothing", async () => {
+test("a call that moves: the next worker continues from the counted usage; the lost worker adds nothing", async () => {
   const { tenantId, call } = await world();
   const id = await call();
   await sync(db, "one", { slots, features, calls: [report(id, "started", 1, { usage: tokens(100, 10) })] });
@@ -124,7 +124,7 @@ test.skipIf(!IS_ONE_DATABASE)("the last moment of a day in UTC, and the first of
     const at = await fixture(connectTo({ url: await urlAt({ ...database, url }, moment) }));
     const request = { slots, features, calls: [report(id, "started", 1, { usage: tokens(input) })] };
     const { usage: counted } = await sync(at, "one", request, { ...SYNC_TERMS, dailyTokens: 100 });
-    // A new day has all its tokens.
+    // On a new day, all tokens of the limit are available.
     expect(counted[0]?.tokensLeft).toBe(input === 5 ? 95 : 98);
   }
   expect((await sums(tenantId)).map(({ day, numbers }) => [day, numbers[0]])).toEqual([

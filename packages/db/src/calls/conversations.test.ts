@@ -78,14 +78,14 @@ describe("a call that names a voice or a model", () => {
     expect(await placed(naming("none"))).toBe("b");
   });
 
-  test("a voice that a worker reports, beside a worker that reports none: the first one with a free slot", async () => {
+  test("a voice that one worker reports, while another reports no voices: placed at the first of the two with a free slot", async () => {
     await isSilent("a", 2);
     await speaks("b", ["new-voice"]);
     expect(await placed(naming("new-voice"))).toBe("b");
     expect(await placed(naming("new-voice"))).toBe("a");
   });
 
-  test("a voice and a model that no worker has together: unsupported", async () => {
+  test("a voice and a model that no single worker has: unsupported", async () => {
     await speaks("a", ["one"], 1, ["m"]);
     await speaks("b", ["two"], 1, ["n"]);
     expect(await start(naming("one", "n"))).toEqual({ kind: "unsupported", fields: ["model"] });
@@ -99,7 +99,7 @@ describe("a call that names a voice or a model", () => {
     expect(await placed({ ...naming("any-voice"), ticketId })).toBe("a");
   });
 
-  test("without any worker, and after the lease of the only one that has the voice: queued, and unsupported", async () => {
+  test("without any worker: queued; after the lease of the only worker with the voice: unsupported", async () => {
     expect(await start(naming("one"))).toMatchObject({ kind: "queued" });
     await speaks("a", ["one"]);
     await speaks("b", ["two"]);
@@ -142,7 +142,7 @@ describe("the price of a second", () => {
   const openOf = async (id: SessionId) =>
     (await client`select price::integer, reserved::integer, used::integer from usage_sessions where id = ${id}`)[0];
 
-  test("at a worker with conversations, at one without, and of a call without a conversation: the price of each", async () => {
+  test("at a worker with or without conversations, and of a call without a conversation: each has its price", async () => {
     await speaks("a", [], 2);
     const conversation = callRequest(caller, avatarId, { conversation: needs() });
     expect(await openCall(db, conversation, caller, null)).toMatchObject({
@@ -157,7 +157,7 @@ describe("the price of a second", () => {
     expect([await workerOf(echo), await openOf(echo)]).toEqual(["b", { price: PRICE, reserved: 100, used: 0 }]);
   });
 
-  test("a conversation, reported and ended: charged at its price, also after it has moved to a worker without one", async () => {
+  test("a conversation, reported and ended: charged at its price, also after a move to a worker without conversations", async () => {
     await speaks("a", []);
     const id = await seedCall(db, caller, avatarId, { conversation: needs() });
     const calls = [{ session_id: id, generation: 1, state: "started", used_seconds: 5 } as const];
@@ -198,7 +198,7 @@ describe("the price of a second", () => {
     expect(outcome).toMatchObject(wanted);
   });
 
-  test("a balance that pays for a call and not for a conversation: refused at a worker with one, held at the other", async () => {
+  test("a balance that suffices for a call but not for a conversation: refused at a worker with conversations, held at another", async () => {
     const poor = await seedTenant(db, { live: 60 * CONVERSATION_PRICE - 1 });
     const { caller: buyer } = await seedCaller(db, poor);
     const own = await readyAvatar(db, buyer);
@@ -217,7 +217,7 @@ describe("the price of a second", () => {
     expect(await findCreditDrift(db, poor, 10)).toEqual([]);
   });
 
-  test("a batch at one account that pays for two conversations: two are held, and the third is refused", async () => {
+  test("a batch of three conversations with a balance for two: two are held, the third is refused", async () => {
     const buyers = await seedTenant(db, { live: 2 * 60 * CONVERSATION_PRICE + 59 });
     const callers = await Promise.all([1, 2, 3].map(() => seedCaller(db, buyers)));
     const own = await readyAvatar(db, (callers[0] as (typeof callers)[0]).caller);

@@ -53,7 +53,7 @@ const loseLease = (worker: string) => endLease(db, worker);
 const pass = (limit = 100) => endDueCalls(db, limit, operatorOrigin());
 
 describe("a report", () => {
-  test("a call, started and ended by its worker: charged the reported usage, once", async () => {
+  test("a call, started and ended by its worker: charged once, for the reported usage", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { calls: [report(id, "joined", 0)] });
@@ -69,7 +69,7 @@ describe("a report", () => {
     await one.isClean();
   });
 
-  test("calls of two avatars with different voices: each has the voice of its avatar, as it is at the sync", async () => {
+  test("calls of two avatars with different voices: each has the voice of its avatar at the time of the sync", async () => {
     const one = await world();
     const other = await readyAvatar(db, one.caller);
     const ids = [await one.seed(), await seedCall(db, one.caller, other)];
@@ -79,7 +79,7 @@ describe("a report", () => {
     expect(voices).toEqual({ [ids[0] as string]: null, [ids[1] as string]: "flite-rms" });
   });
 
-  test("reports within ten seconds: one write", async () => {
+  test("reports within ten seconds: written once", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { calls: [report(id, "started", 1)] });
@@ -92,7 +92,7 @@ describe("a report", () => {
     expect(await one.state(id)).toMatchObject({ version: version + 1, used: 11 });
   });
 
-  test("a call above its hold, one that ends before its start was reported, one that never started: charged exactly", async () => {
+  test("a call above its hold, a call that ends before its start was reported, a call that never started: charged exactly", async () => {
     const one = await world();
     const [above, short] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(above, "started", 1)] });
@@ -128,7 +128,7 @@ describe("a report", () => {
     expect(await one.state(id)).toMatchObject({ status: "reserved", worker: "one" });
   });
 
-  test("a call of an API whose clock is ahead: charged from the report of its start", async () => {
+  test("a call of an API with a fast clock: charged from the report of its start", async () => {
     const one = await world();
     const id = await one.seed({ createdAt: new Date(Date.now() + 30_000) });
     await sync(db, "one", { calls: [report(id)] });
@@ -137,7 +137,7 @@ describe("a report", () => {
     expect((await pass()).ended).toBe(1);
     const ended = await one.state(id);
     expect(ended).toMatchObject({ status: "released" });
-    // On a busy machine, a few more seconds have passed. The clock that is ahead adds no seconds.
+    // On a busy machine, a few more seconds have passed. The fast clock adds no seconds.
     expect(ended["used"]).toBeWithin(5, 20);
     await one.isClean();
   });
@@ -157,7 +157,7 @@ describe("a report", () => {
     await one.isClean();
   });
 
-  test("a call that ends elsewhere: its worker has news, and gets the reason", async () => {
+  test("a call that another process ends: its worker has news, and gets the reason", async () => {
     const one = await world();
     const [released, idle] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(released), report(idle)] });
@@ -175,7 +175,7 @@ describe("a report", () => {
 });
 
 describe("a worker that removes a slot", () => {
-  test("a start while the worker's report waits for the counters that the start holds: it gets the slot, and keeps it", async () => {
+  test("a start while the worker's report waits for the counters that the start has locked: gets the slot, and keeps it", async () => {
     const one = await world();
     const id = await one.seed();
     const request = callRequest(one.caller, one.avatarId);
@@ -195,7 +195,7 @@ describe("a worker that removes a slot", () => {
 });
 
 describe("a lost worker", () => {
-  test("a worker that is lost: its call moves to another worker once; then it ends, charged the reported usage", async () => {
+  test("a lost worker: its call moves to another worker once; after the next loss it ends, charged for the reported usage", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { calls: [report(id, "started", 7)] });
@@ -204,7 +204,7 @@ describe("a lost worker", () => {
     expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 1, ended: 0, rooms: [] });
     expect(await listWorkersWithWork(db, ["two"])).toEqual(["two"]);
     expect((await sync(db, "two")).start).toMatchObject([{ sessionId: id, generation: 2, usedSeconds: 7 }]);
-    // The first worker comes back.
+    // The first worker syncs again.
     const back = await sync(db, "one", { calls: [report(id, "started", 30)] });
     expect(back).toMatchObject({ start: [], end: [{ sessionId: id, generation: 1, reason: null }], rooms: [] });
     expect(await one.state(id)).toMatchObject({ used: 7, worker: "two", generation: 2 });
@@ -217,7 +217,7 @@ describe("a lost worker", () => {
     await one.isClean();
   });
 
-  test("a lost worker, no other slot free: its calls end", async () => {
+  test("a lost worker, without another free slot: its calls end", async () => {
     const one = await world();
     const [started, reserved] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(started, "started", 7)] });
@@ -233,7 +233,7 @@ describe("a lost worker", () => {
     const one = await world();
     const [, second] = [await one.seed(), await one.seed()];
     await sync(db, "two", { slots: 1 });
-    // The first could move; the second has moved before, so it ends.
+    // The first call could move. The second has moved before, so it ends.
     await client`update calls set generation = 2 where session_id = ${second}`;
     await loseLease("one");
     const expired = await whileHeld(
@@ -263,7 +263,7 @@ describe("a lost worker", () => {
 });
 
 describe("a pass", () => {
-  test("calls of a key that is revoked, has expired or is over its cap, and of its descendants: ended by the clock", async () => {
+  test("calls of a key that is revoked, expired or over its cap, and of its descendants: ended by the clock", async () => {
     for (const change of ["revoked_at = now()", "expires_at = now()", "spend_limit_credit_micros = 10"]) {
       const one = await world();
       const child = await seedCaller(db, one.tenantId, {}, one.record);
@@ -294,7 +294,7 @@ describe("a pass", () => {
     await one.isClean();
   });
 
-  test("a call that has used up its hold, by the clock: ended, and charged the hold", async () => {
+  test("a call that has used up its hold by the clock: ended, and charged for the whole hold", async () => {
     const one = await world();
     const [cap, credits] = [await one.seed(), await one.seed({ price: 10_000 })];
     await sync(db, "one", { calls: [report(cap), report(credits)] });
@@ -363,7 +363,7 @@ describe("a pass", () => {
     expect(await client`select 1 from call_tickets`).toHaveLength(0);
   });
 
-  test("more calls to end than the limit: the others in the next pass", async () => {
+  test("more calls to end than the limit: the next pass ends the others", async () => {
     const one = await world();
     await one.seed();
     await one.seed();
@@ -371,7 +371,7 @@ describe("a pass", () => {
     expect([(await pass(1)).ended, (await pass(1)).ended, (await pass(1)).ended]).toEqual([1, 1, 0]);
   });
 
-  ofOneDatabase("a worker that stops in the second half of a millisecond: its lease has ended", async () => {
+  ofOneDatabase("a worker that stops in the second half of a millisecond: its lease ends at once", async () => {
     await world();
     const now = await sessionAt(database, "2026-01-01T00:00:00.123999Z");
     await sync(now, "one", { slots: 0, calls: [] });

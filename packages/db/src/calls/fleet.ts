@@ -26,7 +26,7 @@ export type Assignment = {
   avatarId: AvatarId;
   /** The id of the manifest of the preparation (`cacheManifestId`); null without one. */
   manifest: string | null;
-  /** The voice of the avatar. The database does not know whether it exists. */
+  /** The voice of the avatar. It may have been removed. */
   defaultVoiceId: string | null;
   input: CallInput;
   /** The call ends when this many seconds are used. */
@@ -42,21 +42,21 @@ export type Assignment = {
   gapSeconds: number;
   /** Whether the worker must send the segments of the call. */
   hasTranscript: boolean;
-  /** What the worker records; null: nothing. */
+  /** The recorded media; null: the call is not recorded. */
   /** null: the call is not recorded. */
   recording: NonNullable<AssignedCall["recording"]> | null;
-  /** The newest segments of what was said until now, sealed. */
+  /** The newest segments of the conversation, sealed. */
   history: readonly Uint8Array[];
-  /** Whether a worker that stops has handed it over. */
+  /** Whether a stopping worker has handed it over. */
   isHandedOver: boolean;
-  /** How many processes and workers the call has lost. */
+  /** The number of processes and workers that the call has lost. */
   lostProcesses: number;
   /** The room that an agent has brought; null: a room of ours, for which the service makes the token. */
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
 
 /**
- * The usage of a call's conversation so far. `tokensLeft`: how many tokens its tenant may still use today; null: no
+ * The usage of a call's conversation so far. `tokensLeft`: the tokens that its tenant may still use today; null: no
  * limit.
  */
 export type CallUsage = {
@@ -100,7 +100,7 @@ export type CallTurn = {
 export type SyncResult = {
   /** Calls that are assigned to the worker and that its request does not list. */
   start: Assignment[];
-  /** Calls of the request that are in another room now. */
+  /** Calls of the request that have moved to another room. */
   move: RoomChange[];
   /** Calls of the request that can go on for longer than the request says. */
   grow: Growth[];
@@ -129,7 +129,7 @@ export type SyncResult = {
 };
 
 /**
- * How long the leases of a worker and of a session last after a report. `dailyTokens`: how many tokens the
+ * The lengths of the leases of a worker and of a session after a report. `dailyTokens`: the tokens that the
  * conversations of a tenant may use on a day; null: no limit.
  */
 export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number; dailyTokens: number | null };
@@ -246,10 +246,10 @@ const selectAnyWorker = statement<{ found: number }>(
   sql`select 1 as found from ${avatarWorkers} limit 1`,
 );
 
-/** Whether the database has an avatar worker whose lease is current, or ended a short time ago. One statement. */
+/** Whether the database has an avatar worker whose lease is current or has ended a short time ago. One statement. */
 export const hasAvatarWorker = async (db: Runner): Promise<boolean> => (await selectAnyWorker(db, {})).length > 0;
 
-/** Returns the workers of these for which something has changed since their last sync. One cheap statement. */
+/** Returns those of `workers` with news since their last sync. One cheap statement. */
 export const listWorkersWithWork = async (db: Runner, workerIds: readonly string[]): Promise<string[]> =>
   (await selectWorkersWithWork(db, { workerIds })).map(({ workerId }) => workerId);
 

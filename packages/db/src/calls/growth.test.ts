@@ -67,7 +67,7 @@ const verify = async ({ tenantId }: Pick<World, "tenantId">): Promise<void> =>
   expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
 
 describe("the growth of a hold", () => {
-  test("a call of two hours: holds 1800 seconds, grows by 600 once fewer than 300 are left, and its worker is told", async () => {
+  test("a call of two hours: holds 1800 seconds, grows by 600 when fewer than 300 are left, and informs its worker", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     expect(await grow()).toBe(0);
@@ -86,7 +86,7 @@ describe("the growth of a hold", () => {
     const growth = { sessionId: id, generation: 1, mode: "avatar", maxSeconds: 2400, limit: "out_of_credits" };
     expect(told.grow).toEqual([{ ...growth, roomName: `rta-test-${id}` } as never]);
     expect((await listed(2400)).grow).toEqual([]);
-    // A worker that does not know of growth has not reported it.
+    // A worker without growth does not report it.
     expect((await sync(db, "one", { slots: 9, calls: [report(id)] })).grow).toEqual([]);
     await verify(one);
   });
@@ -125,7 +125,7 @@ describe("the growth of a hold", () => {
     await verify(one);
   });
 
-  test("less than a minute is available: does not grow, and writes nothing; after a grant: grows", async () => {
+  test("less than a minute is available: does not grow and writes nothing; after a grant: grows", async () => {
     const one = await world(1800 + HOLD_GROWTH.leastSeconds - 1);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -137,7 +137,7 @@ describe("the growth of a hold", () => {
     await verify(one);
   });
 
-  test("a call whose rest is less than a step or a minute: grows by the rest, and ends at its requested length", async () => {
+  test("a call whose remaining length is less than a step or a minute: grows by the rest, and ends at its requested length", async () => {
     const one = await world(10_000);
     const id = await begin(one, 1830);
     await ageCalls(db, [id], 1700);
@@ -161,7 +161,7 @@ describe("the growth of a hold", () => {
     expect(await heldOf(other)).toBe(60);
   });
 
-  test("seconds that do not count: the hold does not grow for them", async () => {
+  test("seconds that do not count: do not make the hold grow", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -245,7 +245,7 @@ describe("caps, keys and growth", () => {
     expect(await heldOf(id)).toBe(1800);
   });
 
-  test("a key that is being revoked, or whose cap is being lowered: no wait, and the hold does not grow", async () => {
+  test("a key that is being revoked, or whose cap is being lowered: the hold does not grow, without a wait", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -258,7 +258,7 @@ describe("caps, keys and growth", () => {
     expect(await heldOf(id)).toBe(1800);
   });
 
-  test("a call that is released, or marked to end: does not grow", async () => {
+  test("a released call, or one that is marked to end: does not grow", async () => {
     const one = await world(100_000);
     const [released, marked] = [await begin(one), await begin(one)];
     await ageCalls(db, [released, marked], 1600);
@@ -272,7 +272,7 @@ describe("caps, keys and growth", () => {
 });
 
 describe("growth at once", () => {
-  test("ten calls on a balance for three steps: those that end first grow, and the holds stay within the balance", async () => {
+  test("ten calls with a balance for three steps: the calls that end first grow, and the holds stay within the balance", async () => {
     const one = await world(10 * 1800 + 3 * HOLD_GROWTH.stepSeconds);
     await sync(db, "one", { slots: 12, features: FEATURES });
     const calls: SessionId[] = [];
@@ -282,13 +282,13 @@ describe("growth at once", () => {
     const grown = await Promise.all([1, 2, 3, 4].map(() => grow(4)));
     // Concurrent passes read the same four calls. The next pass reads the others.
     grown.push(await grow());
-    // 1,800 seconds of them were for a tenth call: six steps.
+    // The balance includes 1,800 seconds of a tenth call, which are three of the six steps.
     expect(grown.reduce((sum, one) => sum + one, 0)).toBe(6);
     expect(await Promise.all(calls.map(heldOf))).toEqual([...Array(3).fill(1800), ...Array(6).fill(2400)]);
     await verify(one);
   });
 
-  test("a growth that waits for the account of an open: uses the rest after it", async () => {
+  test("a growth that waits for the account during an open: uses the credits that remain after the open", async () => {
     const one = await world(1800 + 700);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -322,7 +322,7 @@ describe("growth at once", () => {
     await verify(one);
   });
 
-  test("a hold that grows while its call is about to be ended: the call goes on", async () => {
+  test("a hold that grows while a pass ends its call: the call goes on", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     await ageCalls(db, [id], 1810);

@@ -39,7 +39,7 @@ const say = (sessionId: SessionId, texts: string[], fields: { speaking?: string;
     ...rest,
   });
 };
-/** The worker is lost, and another one gets the call. Returns the start of that worker. */
+/** The worker is lost, and another one gets the call. Returns the start at the new worker. */
 const move = async (from = "one", to = "two"): Promise<string[]> => {
   await endLease(db, from);
   await sync(db, to, { slots: 1 });
@@ -56,7 +56,7 @@ const left = async (id: SessionId) => {
 const NOTHING = { has_history: false, speaking: null, segments: 0 };
 
 describe("a worker that is lost", () => {
-  test("while the avatar speaks: the next one gets all segments, and the heard part of that answer", async () => {
+  test("while the avatar speaks: the next worker gets all segments, and the heard part of the answer", async () => {
     const id = await (await world()).start();
     await say(id, ["a", "b"], { speaking: "c" });
     await say(id, [], { first: 2, speaking: "c d" });
@@ -80,7 +80,7 @@ describe("a worker that is lost", () => {
     expect(await move()).toEqual(["a", "b c"]);
   });
 
-  test("in a long call: the next one gets the newest 64; the others are deleted", async () => {
+  test("in a long call: the next worker gets the newest 64 segments; the others are deleted", async () => {
     const id = await (await world()).start();
     const all = Array.from({ length: 70 }, (_, n) => `${n}`);
     expect(await say(id, all.slice(0, 40))).toBe(40);
@@ -90,13 +90,13 @@ describe("a worker that is lost", () => {
     expect(await move()).toEqual([...all.slice(7), "70"]);
   });
 
-  test("in a call with long turns: the newest 256 KiB are kept", async () => {
+  test("in a call with long turns: the newest 256 KiB are stored", async () => {
     const id = await (await world()).start();
     for (let n = 0; n < 20; n++) await say(id, ["x".repeat(16_384)], { first: n });
     expect(await left(id)).toMatchObject({ segments: 16 });
   });
 
-  test("permanently, in a call with a transcript: the heard part of the last answer is delivered", async () => {
+  test("without a next worker, in a call with a transcript: the heard part of the last answer is delivered", async () => {
     const one = await world();
     const id = await one.start({ transcript: RECEIVER });
     await say(id, ["a"], { speaking: "b" });
@@ -116,7 +116,7 @@ describe("a worker that is lost", () => {
   });
 });
 
-describe("the end of a call erases what was said in it", () => {
+describe("the end of a call, for its conversation: erases it", () => {
   const ends: [string, (id: SessionId, one: Awaited<ReturnType<typeof world>>) => Promise<unknown>][] = [
     [
       "a release",
@@ -125,7 +125,7 @@ describe("the end of a call erases what was said in it", () => {
     ["the worker", (id) => sync(db, "one", { slots: 4, calls: [report(id, "ended", 3, { reason: "idle" })] })],
     ["the operator", (id, { tenantId }) => endLostCall(db, tenantId, id, "failed", operatorOrigin())],
     [
-      "a worker that is lost permanently",
+      "a worker that does not come back",
       async () => {
         await endLease(db, "one");
         await expireWorkers(db, operatorOrigin());
@@ -167,7 +167,7 @@ describe("the end of a call erases what was said in it", () => {
     }
   });
 
-  test("ended by an older release without histories: the next pass of the reconciler erases it", async () => {
+  test("a call that an older release without histories has ended: the next pass of the reconciler erases its history", async () => {
     const one = await world();
     const id = await one.start();
     await say(id, ["a"]);
@@ -188,7 +188,7 @@ describe("a call that loses processes", () => {
   const playing = (id: SessionId, worker: string, generation: number, fields = {}) =>
     sync(db, worker, { slots: 1, calls: [report(id, "started", 1, { generation, ...fields })] });
 
-  test("one at its worker, and then the worker: the call fails, and no other worker gets it", async () => {
+  test("a process at its worker, and then the worker: the call fails, and no other worker gets it", async () => {
     const id = await (await world()).start();
     await sync(db, "one", { slots: 4, calls: [report(id, "joining", 1, { lost_processes: 1 })] });
     await playing(id, "one", 1, { lost_processes: 1 });
@@ -198,7 +198,7 @@ describe("a call that loses processes", () => {
     expect(session?.["reason"]).toBe("failed");
   });
 
-  test("a worker: the next one learns of it, because the call fails with the next loss", async () => {
+  test("a worker: the next worker gets the number of losses, because the call fails with the next loss", async () => {
     const id = await (await world()).start();
     await endLease(db, "one");
     expect(await moveTo("two")).toMatchObject({ moved: 1 });
@@ -209,7 +209,7 @@ describe("a call that loses processes", () => {
     expect(await moveTo("three")).toMatchObject({ moved: 0, ended: 1 });
   });
 
-  test("whose workers stop one after another: the call goes on, and can survive one loss after that", async () => {
+  test("no process, because its workers stop one after another: the call goes on, and survives one later loss", async () => {
     const id = await (await world()).start();
     const workers = ["one", "two", "three", "four"];
     for (const [at, to] of workers.slice(1).entries()) {

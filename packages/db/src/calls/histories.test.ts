@@ -44,7 +44,7 @@ const pools = await Promise.all(
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 
-/** The limits of open sessions of the tenants: one is reached before the slots are used up, the other is not. */
+/** The limits of open sessions of the tenants: one limit is reached before all slots are in use, the other is not. */
 const LIMITS = [3, 10];
 /** The limit of open calls of one key of the second tenant, below that of its tenant. */
 const KEY_LIMIT = 2;
@@ -89,7 +89,7 @@ const note = (round: Round, name: string): void => {
   round.outcomes.set(name, (round.outcomes.get(name) ?? 0) + 1);
 };
 
-/** The outcomes that a history must have had. The last two may be rare: a short history can be without them. */
+/** The outcomes that a history must contain. The last two are rare, so a short history can lack them. */
 const REQUIRED = [
   "written",
   "agent attached",
@@ -115,9 +115,9 @@ const broughtBy = (owner: string, token: number): BroughtRoom => {
   return { url: "wss://x", token: Buffer.from("sealed"), digest, agentIdentity: "agent" };
 };
 
-/** The person of a call comes back: its next room is created, or not, and confirmed. */
+/** The person of a call joins again: its next room is created, or not, and confirmed. */
 const resume = async (db: Db, round: Round, below: Numbers, caller: Tenant["callers"][0]) => {
-  // Few calls have begun, so one of these is chosen.
+  // Chooses a call that has begun, because few calls have.
   const begun = await client<{ id: SessionId }[]>`
     select id from usage_sessions
     where tenant_id = ${caller.tenantId} and ended_at is null and started_at is not null order by id`;
@@ -149,7 +149,7 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
       const agent = (["none", "none", "in its own room", "awaited"] as const)[below(4)];
       const request = callRequest(caller, tenant.avatarId, {
         ...{ metadata: { user: `${below(3)}` }, awaitsAgent: agent === "awaited" },
-        // At one of the workers, such a call costs three times as much.
+        // At a worker that holds conversations, such a call costs three times as much.
         conversation: agent === "none" ? { price: 3, voiceId: below(6) === 0 ? "a-voice" : null, model: null } : null,
         brought: agent === "in its own room" ? broughtBy(caller.id, below(3)) : null,
         growth: below(2) === 0 ? { longestSeconds: 2000, defaultLimit: 2000 } : null,
@@ -185,7 +185,7 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
 /** The worker that holds conversations. */
 const TALKER = "worker-10";
 
-/** A worker: runs the calls that it gets, uses a few seconds between two syncs, and is lost from time to time. */
+/** A worker: runs its calls, uses a few seconds between two syncs, and is lost from time to time. */
 const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Promise<void> => {
   let calls = new Map<string, ReportedCall>();
   while (goesOn(round)) {
@@ -283,8 +283,8 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
         await client`
           update usage_sessions set expires_at = now() where id = ${known?.id ?? ""} and ended_at is null`;
         await sweepSessions(db, null, operatorOrigin());
-        // The waiting requests have ended. Otherwise slots would be kept for them for seconds, and a quick history
-        // would have few calls.
+        // Deletes the tickets, because the waiting requests have ended. Otherwise slots would be reserved for them for
+        // seconds, and a quick history would have few calls.
         await client`
           update call_tickets set polled_at = polled_at - interval '1 minute'
           where id in (select id from call_tickets for update skip locked)`;
@@ -324,7 +324,7 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
       (select coalesce(sum(input_tokens + output_tokens), 0)::integer from conversation_usage where tenant_id = ${tenantId}) as sums`;
   expect(used?.["sums"]).toBe(used?.["calls"]);
   expect(used?.["calls"]).toBeGreaterThan(0);
-  // Each transition of each call has sent one event, in their order.
+  // Each transition of each call has sent one event, in the order of the transitions.
   const untold = await client`
     select session.id, session.status, array_agg(type order by sequence) as types
     from usage_sessions session left join webhook_events event on event.tenant_id = session.tenant_id and target_id = session.id

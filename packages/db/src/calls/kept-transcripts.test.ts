@@ -1,5 +1,5 @@
 /**
- * Kept transcripts in the database: each purpose of a transcript ends separately, and a transcript without a purpose is
+ * Kept transcripts in the database: each purpose of a transcript ends separately. A transcript without a purpose is
  * deleted with its segments.
  */
 import { describe, expect, test } from "bun:test";
@@ -115,7 +115,7 @@ describe("the setting", () => {
 });
 
 describe("a kept transcript", () => {
-  test("while the call is open: the segments so far; at the end: kept, and never due", async () => {
+  test("while the call is open: has the segments so far; after the end: stored, and never due", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -165,7 +165,7 @@ describe("a kept transcript", () => {
     expect(await one.find(id)).toMatchObject({ isKept: true, segments: ["a"] });
   });
 
-  test("of a call that moved to another worker: the segments of both", async () => {
+  test("of a call that moved to another worker: has the segments of both", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -178,7 +178,7 @@ describe("a kept transcript", () => {
     expect(await one.find(id)).toMatchObject({ segments: ["a", "b"] });
   });
 
-  test("of a call that one worker hands over to the next: the segments of both, not truncated", async () => {
+  test("of a call that one worker hands over to the next: has the segments of both, not truncated", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -206,7 +206,7 @@ describe("a kept transcript", () => {
     expect((await one.find(id))?.segments).toHaveLength(kept);
   });
 
-  test("of a call that a function without transcripts has ended: out of the queue within ten minutes", async () => {
+  test("of a call that a function without transcripts has ended: leaves the queue within ten minutes", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -258,7 +258,7 @@ describe("the deletion", () => {
     expect(await rows()).toBe("0 0");
   });
 
-  test("while a delivery waits: the delivery goes on, and deletes the rest", async () => {
+  test("while a delivery waits: the delivery goes on, and then deletes the transcript", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call({ transcript: RECEIVER });
@@ -281,7 +281,7 @@ describe("the deletion", () => {
     expect(await rows()).toBe("1 0");
   });
 
-  test("by age: those of calls that ended earlier, not of open calls; locked rows are skipped", async () => {
+  test("by age: deletes those of calls that ended earlier, not of open calls; skips locked rows", async () => {
     const one = await world();
     await keep(one.tenantId);
     const [open, old, locked] = [await one.call(), await one.call(), await one.call()];

@@ -48,7 +48,7 @@ const orders: [string, <One>(all: readonly One[]) => One[]][] = [
   ["in the reverse order", (all) => all.toReversed()],
 ];
 
-test.each(orders)("a report of calls in every state, %s: each is written as reported", async (_, order) => {
+test.each(orders)("a report of calls in every state, %s: writes each as reported", async (_, order) => {
   const { tenantId, seed } = await world();
   const members: [before: ReportedCall["state"] | null, now: (id: SessionId) => ReportedCall, after: Partial<State>][] =
     [
@@ -76,7 +76,7 @@ test.each(orders)("a report of calls in every state, %s: each is written as repo
   expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
 });
 
-test("a pass over calls that are due for every reason, and one that is not due: each ends for its own reason", async () => {
+test("a pass over calls that are due for every reason, and one that is not due: each due call ends for its reason", async () => {
   const { tenantId, record, seed, avatarId } = await world();
   const { caller: child } = await seedCaller(db, tenantId, {}, record);
   const { caller: inTest } = await seedCaller(db, tenantId, { environment: "test" }, record);
@@ -114,7 +114,7 @@ test("a pass over calls that are due for every reason, and one that is not due: 
 });
 
 test.each(orders)(
-  "calls of a lost worker, of which some have moved before, %s: each moves or ends",
+  "calls of a lost worker, some of which have moved before, %s: each moves or ends",
   async (_, order) => {
     const { tenantId, seed } = await world();
     const ids = [await seed(), await seed(), await seed(), await seed()];

@@ -42,7 +42,7 @@ describe.each([
   ["a call of two hours", LONG, GROWTH],
   ["a recorded call", RECORDED, RECORDING],
 ])("%s", (_, request, feature) => {
-  test("its worker is lost, and only workers without the feature are free: waits, and moves when one with the feature is free", async () => {
+  test("its worker is lost, and only workers without the feature are free: waits, and moves when a worker with the feature is free", async () => {
     const ids = await world(request);
     await addWorker("two", 4, ...[GROWTH, RECORDING].filter((other) => other !== feature));
     await endLease(db, "one", 1);
@@ -130,7 +130,7 @@ describe("the start of a call of two hours", () => {
   });
 });
 
-test("calls with and without needs, just enough slots: each call gets a slot, those without needs the plain ones", async () => {
+test("calls with and without needed features, with exactly enough slots: each gets a slot; calls without needs get the slots without features", async () => {
   const ids = await world(PLAIN, LONG, RECORDED, () => ({ ...LONG(), ...RECORDED() }));
   await addWorker("all", 1, GROWTH, RECORDING);
   await addWorker("grows", 1, GROWTH);

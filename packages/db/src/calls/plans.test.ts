@@ -127,10 +127,10 @@ const started = async (): Promise<SessionId> => {
   return one.id;
 };
 
-/** Tables that may be read whole: small ones, and those of which all rows are needed. */
+/** Tables that may be read whole: small tables, and tables of which all rows are needed. */
 const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets|call_agents agent)\b/;
 
-/** A start that names a voice, which one worker has. The worker reports usage. */
+/** A start with a voice that one worker has. The worker reports usage. */
 const startedWithVoice = async (): Promise<void> => {
   const catalog = { voices: ["voice"], models: [] };
   const usage = { input_tokens: 1, output_tokens: 1, estimated_tokens: 0, heard_seconds: 1, spoken_characters: 1 };
@@ -145,7 +145,7 @@ test.each([
   ["a start", started],
   ["a report of usage, and a start that names a voice", startedWithVoice],
   ["a replay", async () => void (await openCall(db, request(), child, { ...newClaim("r"), request: "POST /start" }))],
-  ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started(), "r"))],
+  ["the confirmation of a room", async () => void (await confirmRoom(db, tenantId, await started(), "r"))],
   ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],
   [
     "a resumed call",
@@ -155,7 +155,7 @@ test.each([
     },
   ],
   [
-    "a room that was not created",
+    "the failure of a room",
     async () => failCall(db, tenantId, await started(), newClaim("f"), child, operatorOrigin()),
   ],
   [
@@ -292,8 +292,8 @@ test.each([
   expect(plans.length).toBeGreaterThan(0);
   expect(plans.filter((plan) => plan.replaceAll(new RegExp(SMALL, "g"), "").includes("Seq Scan"))).toEqual([]);
   for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
-    // Each index is entered by the tenant, except for the look-up of a credential, of a call that the fleet names by
-    // its session, of transcripts that are due soon, and of old rows.
+    // Each index is read by the tenant, except for look-ups of a credential, of a call by its session, of transcripts
+    // that are due soon, and of old rows.
     const isBefore =
       /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_(due|kept)_index|connection_histories_age_index|pg_\w+)$/.test(
         index,
@@ -303,7 +303,7 @@ test.each([
 });
 
 test.each([
-  ["a room that exists", async () => confirmRoom(db, tenantId, await started(), "r")],
+  ["the confirmation of a room", async () => confirmRoom(db, tenantId, await started(), "r")],
   ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],
   [
     "a resumed call",
@@ -311,7 +311,7 @@ test.each([
       resumeCall(db, { sessionId: session(11), roomNumber: 2, roomName: "r2" }, child, newClaim("few resume")),
   ],
   [
-    "a room that was not created",
+    "the failure of a room",
     async () => failCall(db, tenantId, await started(), newClaim("few f"), child, operatorOrigin()),
   ],
   [

@@ -12,7 +12,7 @@ import { type Claim, requireKind, type StoredResponse } from "../idempotency/ide
 import { statement } from "../query/statement.ts";
 import { avatarPreloads } from "../schema/calls.ts";
 
-/** Only `written` wrote a row: a request to the worker, if a worker can load the avatar. */
+/** Only `written` can have written a row: a request to the worker, if a worker can load the avatar. */
 export type PreloadOutcome =
   | { kind: "written" | "not_found" | "stale" }
   | { kind: "not_ready"; avatarStatus: AvatarStatus }

@@ -1,4 +1,4 @@
-/** The queue of calls that wait for a slot: which request gets the next one. */
+/** The queue of calls that wait for a slot: the request that gets the next slot. */
 import { expect, test } from "bun:test";
 import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
 import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -16,7 +16,8 @@ import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, rele
 const database = await serviceDatabase();
 const { client } = database.db;
 await mutate(database.db);
-// A ticket ends when it is not polled for some seconds. Here time passes only by `wait`, even on a slow machine.
+// A ticket ends when it is not polled for some seconds. In these tests, time passes only by `wait`, even on a slow
+// machine.
 const { serviceUrl: url = "" } = database;
 const stopped = IS_ONE_DATABASE ? await urlAt({ ...database, url }, new Date().toISOString()) : null;
 const db = stopped ? { ...(await fixture(connectTo({ url: stopped }))), client } : database.db;
@@ -85,7 +86,7 @@ test("two users of one key with the same request: two tickets, and each gets its
   expect(placeOf(await one.start())).toEqual({ ...second, position: 1, size: 1 });
 });
 
-test("a request that names its ticket: keeps its place; that names the ticket of another key: gets a new one", async () => {
+test("a request that names its ticket: keeps its place; a request that names the ticket of another key: gets a new ticket", async () => {
   await full();
   const [one, other] = [await tenant(), await tenant()];
   const { ticketId } = placeOf(await one.start());
@@ -133,7 +134,7 @@ test("a ticket of a test key, released by its live ancestor: stays", async () =>
   }
 });
 
-test("a ticket that three requests of a batch name: the first has its place, the others are behind the other tenant", async () => {
+test("a ticket that three requests of a batch name: the first has its place; the others are behind the other tenant", async () => {
   await full(2);
   const [one, other] = [await tenant(), await tenant()];
   const { ticketId } = placeOf(await one.start());
@@ -156,7 +157,7 @@ test("a ticket without polls: ends after six seconds, and delays no other reques
   expect((await other.start()).kind).toBe("written");
 });
 
-test("a request with other metadata, or for another avatar: does not take the ticket over", async () => {
+test("a request with other metadata, or for another avatar: does not take over the ticket", async () => {
   await full();
   const one = await tenant();
   const { ticketId } = placeOf(await one.start());
@@ -167,7 +168,7 @@ test("a request with other metadata, or for another avatar: does not take the ti
   expect(placeOf(await openCall(db, request, one.caller, null)).ticketId).not.toBe(ticketId);
 });
 
-test("a tenant with many tickets, one with few: served in turns", async () => {
+test("a tenant with many tickets and a tenant with few: served in turns", async () => {
   await full(8);
   const [many, few] = [await tenant(), await tenant()];
   for (let user = 0; user < 6; user++) await many.start({ metadata: { user: `${user}` } });
@@ -232,7 +233,7 @@ test("pollers of three tenants, 1, 5 and 20: each is served, and none waits for 
   expect(order.lastIndexOf(1)).toBeLessThan(14);
 });
 
-test("a test that asks to be queued: queued twice although slots are free, and delays no other request", async () => {
+test("a test that requests to be queued: queued twice although slots are free, and delays no other request", async () => {
   await full();
   await free();
   const [test, live] = [await tenant("test"), await tenant()];
@@ -242,14 +243,14 @@ test("a test that asks to be queued: queued twice although slots are free, and d
   expect(placeOf(await test.start(asked))).toEqual(first);
   expect((await live.start()).kind).toBe("written");
   await wait();
-  // Now it waits for a slot like any other request.
+  // From now on, it waits for a slot like any other request.
   expect(placeOf(await test.start(asked)).ticketId).toBe(first.ticketId);
   await free();
   await wait();
   expect((await test.start(asked)).kind).toBe("written");
 });
 
-test("a test that asks for the limit, or for a short hold: gets it", async () => {
+test("a test that requests the limit, or a short hold: gets it", async () => {
   await full();
   await free();
   const one = await tenant("test");

@@ -1,4 +1,4 @@
-/** The worker process's pass over calls: ends calls that must end, moves calls of lost workers, and compares rooms. */
+/** The pass of the reconciler over calls: ends calls that must end, moves calls of lost workers, and compares rooms. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { HOLD_GROWTH } from "@realtime-avatar/domain/calls/limits";
 import type { SessionEndReason } from "@realtime-avatar/domain/credits/status";
@@ -31,7 +31,10 @@ export const endDueCalls = async (db: Runner, limit: number, origin: Origin): Pr
   return { ended: row?.ended ?? 0, rooms: row?.rooms ?? [] };
 };
 
-/** Grows the holds of at most `limit` calls that go on for longer than they hold credits for. Returns how many have grown. One statement. */
+/**
+ * Grows the holds of at most `limit` calls that go on for longer than their hold. Returns how many have grown. One
+ * statement.
+ */
 export const growHolds = async (
   db: Runner,
   limit: number,

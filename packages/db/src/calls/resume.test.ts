@@ -1,4 +1,4 @@
-/** Resuming a call: one room at a time, only for its own lineage; and the absences that are not charged. */
+/** Resuming a call: one room at a time, only for its own lineage. Also the absences that are not charged. */
 import { describe, expect, test } from "bun:test";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import { RESUME } from "@realtime-avatar/domain/calls/worker-sync";
@@ -68,7 +68,7 @@ const started = async () => {
 };
 
 describe("a call that is resumed", () => {
-  test("its next room, when it exists: its worker is told once to move there; the previous room is stray", async () => {
+  test("once its next room exists: its worker is told once to move there; the previous room is stray", async () => {
     const { tenantId, caller, id, room, syncOne, state } = await started();
     expect(await findCallToResume(db, caller, id)).toMatchObject({
       ...{
@@ -84,10 +84,10 @@ describe("a call that is resumed", () => {
     expect(await resumeCall(db, room(2), caller, null)).toEqual({ kind: "written" });
     expect((await findCallToResume(db, caller, id))?.isRoomPending).toBe(true);
     expect((await syncOne("started", 2)).move).toEqual([]);
-    // The start of the call has created its first room late.
+    // The start of the call confirms its first room late.
     expect(await confirmRoom(db, tenantId, id, room(1).roomName)).toBe("ended");
     expect(await confirmRoom(db, tenantId, id, room(2).roomName)).toBe("exists");
-    // A second request for the same room does not create it again.
+    // A second request for the same room does not confirm it again.
     expect(await resumeCall(db, room(2), caller, null)).toEqual({ kind: "written" });
     expect((await findCallToResume(db, caller, id))?.isRoomPending).toBe(false);
     const [move, ...others] = (await syncOne("started", 3)).move;
@@ -102,14 +102,14 @@ describe("a call that is resumed", () => {
     expect(await state()).toMatchObject({ room: "exists", roomNumber: 2, gapCount: 1 });
   });
 
-  test("many requests at once, on three replicas: one room for all", async () => {
+  test("many concurrent requests on three replicas: all get one room", async () => {
     const { caller, child, room, state } = await started();
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, (_, at) => resumeCall(pools[at % 3] ?? db, room(2), at % 2 ? caller : child, null)),
     );
     expect(outcomes).toEqual(Array(12).fill({ kind: "written" }));
     expect(await state()).toMatchObject({ room: "create", roomNumber: 2 });
-    // A request that looked up the call before two others is behind.
+    // A request that looked up the call before two other resumes is outdated.
     expect((await resumeCall(db, room(3), caller, null)).kind).toBe("written");
     expect((await resumeCall(db, room(2), caller, null)).kind).toBe("stale");
     expect((await resumeCall(db, room(5), caller, null)).kind).toBe("stale");
@@ -139,7 +139,7 @@ describe("a call that is resumed", () => {
     expect(await sync(db, "two", { ...CAN_RESUME, calls })).toMatchObject({ start: [], move: [], end: [] });
   });
 
-  test("of another key, tenant or environment: not found, and not written", async () => {
+  test("by another key, tenant or environment: not found, and not written", async () => {
     const stranger = (await seedCaller(db, await seedTenant(db))).caller;
     const { other, caller, id, room, state } = await started();
     const inTest = { ...caller, environment: "test" } as const;
@@ -213,7 +213,7 @@ describe("a call that is resumed", () => {
 });
 
 describe("a release", () => {
-  test("a release when the page is left: the call goes on; by the person: it ends", async () => {
+  test("a release because the page was left: the call goes on; a release by the person: the call ends", async () => {
     for (const reason of ["page_hide", "unmount", "disconnected"]) {
       const { release, state } = await started();
       expect(await release(reason)).toEqual({ kind: "written", hasEnded: false, roomName: null });
@@ -226,7 +226,7 @@ describe("a release", () => {
     }
   });
 
-  test("a release when the page is left before the start, or at a worker that cannot move the call: the call ends", async () => {
+  test("a release because the page was left before the start, or at a worker that cannot move the call: the call ends", async () => {
     expect(await (await world()).release("page_hide")).toMatchObject({ hasEnded: true });
     const old = await world(["echo"]);
     await old.syncOne("started", 1);
@@ -235,7 +235,7 @@ describe("a release", () => {
 });
 
 describe("the absences of the person", () => {
-  test("a free absence: its seconds do not count by the clock either, and the session stays open", async () => {
+  test("a free absence: its seconds do not count, also by the clock; the session stays open", async () => {
     const { tenantId, id, syncOne, state, release } = await started();
     await ageCalls(db, [id], 10);
     await syncOne("started", 11);
@@ -251,7 +251,7 @@ describe("the absences of the person", () => {
     expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
   });
 
-  test("late or repeated reports: absences only grow, and the next worker gets them", async () => {
+  test("late or repeated reports: absences only grow; the next worker gets them", async () => {
     const { id, syncOne, state } = await started();
     await syncOne("joined", 1, { room_number: 1, gap_count: 2, gap_seconds: 30 });
     await syncOne("started", 1, { room_number: 1, gap_count: 1, gap_seconds: 20 });

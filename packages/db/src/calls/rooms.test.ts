@@ -1,4 +1,4 @@
-/** The rooms of calls: which are missing, which must be deleted, and how deletions are recorded. */
+/** The rooms of calls: missing rooms, rooms to delete, and recorded deletions. */
 import { expect, test } from "bun:test";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -54,7 +54,7 @@ test("rooms of open calls: missing when not listed; of ended calls: listed until
   expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
 });
 
-test("rooms that another process also marks: skipped, and listed again if it fails", async () => {
+test("rooms that another process also records: skipped, and listed again if that process fails", async () => {
   const one = await world();
   const rooms = [await one.seed(), await one.seed()].map((sessionId) => ({ tenantId: one.tenantId, sessionId }));
   for (const { sessionId } of rooms) await endLostCall(db, one.tenantId, sessionId, "failed", operatorOrigin());

@@ -42,7 +42,7 @@ test("a worker of one shard: gets no shared slots", async () => {
   expect((await sync(db, "one")).shared).toBeNull();
 });
 
-test("no slots here: the worker keeps its lease, a start waits, and the worker learns of it; with a slot, it gets the call", async () => {
+test("without slots here: the worker keeps its lease, a start waits, and the worker is informed; with a slot: it gets the call", async () => {
   const { start } = await world();
   expect((await shared(0)).shared).toEqual({ slots: 0, waiting: 0 });
   expect(await hasAvatarWorker(db)).toBe(true);
@@ -59,7 +59,7 @@ test("no slots here: the worker keeps its lease, a start waits, and the worker l
   expect((await listWorkers(db))[0]?.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now());
 });
 
-test("fewer slots than calls: the calls stay, and a slot that is left is not used again", async () => {
+test("fewer slots than calls: the calls stay, and a freed slot is not used again", async () => {
   const { seed, start } = await world();
   await shared(3);
   const [first, second, third] = [await seed(), await seed(), await seed()];
@@ -72,7 +72,7 @@ test("fewer slots than calls: the calls stay, and a slot that is left is not use
   expect(await slotsOf()).toEqual(["1 taken", "2 taken"]);
 });
 
-test("slots whose numbers are taken out of order: as many as the worker names, the free ones with the lowest numbers", async () => {
+test("slots that are taken out of order: as many as the worker reports; the free slots have the lowest numbers", async () => {
   const { seed } = await world();
   await shared(3);
   const ids = [await seed(), await seed(), await seed()];
@@ -86,7 +86,7 @@ test("slots whose numbers are taken out of order: as many as the worker names, t
   expect(await slotsOf()).toEqual(["1", "2", "3 taken", "4"]);
 });
 
-test("a slot that a concurrent start takes: stays, and is counted", async () => {
+test("a slot that a concurrent start takes: stays and is counted", async () => {
   await world();
   await shared(2);
   const take = ({ client: holder }: typeof db) => holder`select from fleet.avatar_slots where n = 2 for update`;
@@ -95,7 +95,7 @@ test("a slot that a concurrent start takes: stays, and is counted", async () => 
   expect((await shared(0)).shared?.slots).toBe(0);
 });
 
-test("a worker without a slot here, which has another voice: a call that names one is refused, and does not wait", async () => {
+test("a worker without a slot here and without the voice of a call: the call is refused and does not wait", async () => {
   const { start } = await world();
   await shared(0, { catalog: { voices: ["ada"], models: ["small"] } });
   const naming = (voiceId: string) => start({ conversation: { price: 2, voiceId, model: null } });
@@ -103,7 +103,7 @@ test("a worker without a slot here, which has another voice: a call that names o
   expect((await naming("ada")).kind).toBe("queued");
 });
 
-test("a worker whose slots are elsewhere and that is lost with its call: counted as a loss, and the call moves once", async () => {
+test("a worker with slots in other shards, lost with its call: counted as a loss; the call moves once", async () => {
   const { seed } = await world();
   await shared(1);
   const id = await seed();

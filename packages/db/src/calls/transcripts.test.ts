@@ -67,7 +67,7 @@ const release = (id: SessionId, { caller }: Awaited<ReturnType<typeof world>>) =
   releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
 
 describe("the segments of a call", () => {
-  test("reported twice, overlapping and in order: each is kept once", async () => {
+  test("reported twice, overlapping and in order: each is stored once", async () => {
     const one = await world();
     const id = await one.seed();
     expect((await sync(db, "one", { slots: 10 })).start).toMatchObject([{ sessionId: id, hasTranscript: true }]);
@@ -86,7 +86,7 @@ describe("the segments of a call", () => {
     expect(await said(id)).toEqual(["a"]);
   });
 
-  test("reported by several requests at once: each is kept once", async () => {
+  test("reported by several requests at once: each is stored once", async () => {
     const one = await world();
     const id = await one.seed();
     const results = await Promise.all(Array.from({ length: 8 }, () => say(id, ["a", "b"])));
@@ -104,7 +104,7 @@ describe("the segments of a call", () => {
     expect(await rows()).toEqual({ transcripts: 1, segments: 0 });
   });
 
-  test("of a call that moved to another worker: those of both are kept, in order, and marked as incomplete", async () => {
+  test("of a call that moved to another worker: those of both are stored in order, and marked as incomplete", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { slots: 10, calls: [report(id, "started", 1)] });
@@ -120,7 +120,7 @@ describe("the segments of a call", () => {
     expect(claimed?.isTruncated).toBe(true);
   });
 
-  test("of a call that one worker hands over to the next: those of both are kept, and marked as complete", async () => {
+  test("of a call that one worker hands over to the next: those of both are stored, and marked as complete", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { slots: 10, calls: [report(id, "started", 1)] });
@@ -134,7 +134,7 @@ describe("the segments of a call", () => {
     expect([claimed?.segments.map(String), claimed?.isTruncated]).toEqual([["a", "b"], false]);
   });
 
-  test("more than 2,000, or than 256 KiB: the rest is dropped, and the worker continues", async () => {
+  test("more than 2,000, or more than 256 KiB: the rest is dropped; the worker continues", async () => {
     const one = await world();
     const many = await one.seed();
     for (let first = 0; first < 1984; first += 64)
@@ -185,7 +185,7 @@ describe("the end of a call", () => {
       },
     ],
     [
-      "its worker lost, and no other available",
+      "after the loss of its worker, without another one",
       async () => {
         await endLease(db, "one");
         await expireWorkers(db, operatorOrigin());
@@ -198,7 +198,7 @@ describe("the end of a call", () => {
         await sweepSessions(db, one.tenantId, operatorOrigin());
       },
     ],
-  ])("%s, twice: one delivery", async (_, end) => {
+  ])("%s, repeated: one delivery", async (_, end) => {
     const one = await world();
     const id = await started(one);
     await wait(1);
@@ -221,7 +221,7 @@ describe("the end of a call", () => {
     expect(await claim()).toEqual([]);
   });
 
-  test("its worker has reported the last segment: due at once, and complete", async () => {
+  test("after its worker has reported the last segment: due at once, and complete", async () => {
     const one = await world();
     const id = await started(one);
     expect(await say(id, ["b"], { first: 1, isComplete: true })).toBe(2);
@@ -273,7 +273,7 @@ describe("the end of a call", () => {
     expect(await claim()).toMatchObject([{ sessionId: id, startedAt: null, isTruncated: false, segments: [] }]);
   });
 
-  test("its room could not be created: no delivery, and nothing is kept", async () => {
+  test("its room could not be created: no delivery, and no stored transcript", async () => {
     const one = await world();
     const request = callRequest(one.caller, one.avatarId, { transcript: RECEIVER });
     await openCall(db, request, one.caller, null);
@@ -282,7 +282,7 @@ describe("the end of a call", () => {
     expect(await rows()).toEqual({ transcripts: 0, segments: 0 });
   });
 
-  test("by a function without transcripts: found within ten minutes", async () => {
+  test("by a function without transcripts: delivered within ten minutes", async () => {
     const one = await world();
     const id = await started(one);
     await wait(600);
@@ -316,7 +316,7 @@ describe("a delivery", () => {
     expect(await rows()).toEqual({ transcripts: 0, segments: 0 });
   });
 
-  test("that has failed: repeated after its pause; that was handed back: repeated at once", async () => {
+  test("that has failed: repeated after its pause; handed back: repeated at once", async () => {
     const one = await world();
     const call = { tenantId: one.tenantId, sessionId: await due(one) };
     const [first] = await claim();
@@ -337,7 +337,7 @@ describe("a delivery", () => {
     expect(await claim({ lease: "two" })).toMatchObject([{ sessionId: id, attemptCount: 0 }]);
     expect((await transcriptStats(db)).oldestDueSeconds).toBe(0);
     await wait(90);
-    // More seconds can pass on a busy machine.
+    // Additional seconds can pass on a busy machine.
     expect((await transcriptStats(db)).oldestDueSeconds).toBeWithin(29, 60);
   });
 
@@ -370,7 +370,7 @@ describe("a delivery", () => {
     expect(tenantsOf(await claim())).toEqual(Array(4).fill(flood.tenantId));
   });
 
-  test("1,000 of a tenant that wait for another attempt: a call with a transcript is refused, one without is not", async () => {
+  test("1,000 of a tenant waiting for another attempt: a call with a transcript is refused, a call without is not", async () => {
     const one = await world();
     const id = await due(one);
     const fill = (count: number) =>

@@ -32,7 +32,7 @@ const request = (): { limit: RequestLimit; abort(): void } => {
 };
 
 const write = (to: Pick<Db, "run">, note: string): Promise<unknown> => to.run("insert into notes values ($1)", [note]);
-/** Each batch that is written is one statement. */
+/** Each written batch is one statement. */
 const NOTES: BatchKind<string, string> = {
   name: "notes",
   inFlight: 1,
@@ -80,10 +80,10 @@ test("a statement whose request is aborted while it waits for a connection: not 
   expect(await written()).toEqual(["other"]);
 });
 
-test("an input whose request is aborted while it waits for a batch: not sent, others are", async () => {
+test("an input whose request is aborted while it waits for a batch: not sent; the others are sent", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 6 }, request);
-  // The first is sent as a separate batch, which waits for the connection. The others wait behind it.
+  // The first input is sent as a separate batch, which waits for the connection. The others wait behind it.
   const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(NOTES, `${index}`, "owner")));
   for (const index of [0, 2, 5]) requests[index]?.abort();
   await leave();
@@ -94,7 +94,8 @@ test("an input whose request is aborted while it waits for a batch: not sent, ot
 test("a batch, waiting for a connection: sent without the inputs of aborted requests", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 4 }, request);
-  // After the first batch, the other three form one batch. They are aborted when it requests a connection.
+  // After the first batch, the other three inputs form one batch. They are aborted when this batch requests a
+  // connection.
   const sizes: number[] = [];
   const kind: BatchKind<string, string> = {
     ...NOTES,
@@ -107,7 +108,7 @@ test("a batch, waiting for a connection: sent without the inputs of aborted requ
   };
   const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(kind, `${index}`, "owner")));
   const other = request();
-  // This waits for the connection behind the first batch, so the second batch cannot be sent at once.
+  // This statement waits for the connection behind the first batch, so the second batch cannot be sent at once.
   const before = kindOf(write(db.until(other.limit), "other"));
   await leave();
   expect(await Promise.all(results)).toEqual(["done", ABORTED, "done", ABORTED]);
@@ -116,7 +117,7 @@ test("a batch, waiting for a connection: sent without the inputs of aborted requ
   expect(await written()).toEqual(["0", "2", "other"]);
 });
 
-test("a request, not aborted: executed", async () => {
+test("a request that is not aborted: executed", async () => {
   expect(await kindOf(write(db.until({ deadline: performance.now() + 60_000 }), "x"))).toBe("done");
   expect(await kindOf(db.batch(NOTES, "y", "owner"))).toBe("done");
   expect(await written()).toEqual(["x", "y"]);

@@ -3,13 +3,13 @@ import { until } from "@realtime-avatar/testing/until";
 import { Batcher, type BatchKind, MAX_BATCH, OTHER_SHARE, type Runner } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 
-// Tests do not assert times, and a slow disk must not fail one.
+// No test asserts a time, because a slow disk must not fail it.
 setDefaultTimeout(60_000);
 
 const soon = (): number => performance.now() + 60_000;
 const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("this test uses no database")) });
 
-/** Work that ends when the test ends it, and the sent batches in order. */
+/** Batches that end when the test ends them, and their inputs in order. */
 const controlled = (inFlight = 1) => {
   const batches: { inputs: readonly string[]; end(outputs?: readonly string[]): void; fail(error: unknown): void }[] =
     [];
@@ -35,7 +35,7 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("concurrent inputs of one kind", () => {
-  test("inputs, no batch under way: sent at once; else as one batch, each with its own output", async () => {
+  test("an input, without a running batch: sent at once; inputs during a batch: sent as one batch, each with its output", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const results = ["a", "b", "c"].map((input) => batcher.add(input, "owner", soon()));
@@ -47,7 +47,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(results)).toEqual(["A", "B", "C"]);
   });
 
-  test("inputs, one batch under way: a second one only when full", async () => {
+  test("inputs, during one batch: a second batch is sent only when it is full", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 1000);
     const results = Array.from({ length: MAX_BATCH }, (_, index) => batcher.add(`${index}`, "owner", soon()));
@@ -65,7 +65,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all([...results, ...more])).toHaveLength(2 * MAX_BATCH + 2);
   });
 
-  test("inputs, of one turn: in one batch after a batch of several, at once after a batch of one", async () => {
+  test("inputs of one turn of the event loop: in one batch after a batch of several; at once after a batch of one", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const results: Promise<string>[] = [];
@@ -90,7 +90,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(results)).toEqual(["A", "B", "C", "D", "E", "F", "G"]);
   });
 
-  test("inputs, with the same key: never in one batch", async () => {
+  test("inputs with the same key: never in one batch", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
     const names = ["a 1", "a 2", "b 1", "a 3", "c 1"];
@@ -108,7 +108,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await other).toBe("A 4");
   });
 
-  test("inputs, very many: batches of bounded size, in order", async () => {
+  test("a large number of inputs: batches of bounded size, in order", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const results = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => batcher.add(`${index}`, "owner", soon()));
@@ -120,7 +120,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(results)).toEqual(Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => `${index}`));
   });
 
-  test("inputs, of a flooding owner: the next batch has one of each other owner", async () => {
+  test("inputs of a flooding owner: the next batch has an input of each other owner", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const flood = Array.from({ length: 500 }, (_, index) => batcher.add(`flood ${index}`, "flooder", soon()));
@@ -136,7 +136,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(flood)).toHaveLength(500);
   });
 
-  test("a batch, refused by the database: repeated one by one, only the refused input fails", async () => {
+  test("a batch that the database refuses: repeated one by one; only the refused input fails", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const first = batcher.add("first", "owner", soon());
@@ -172,7 +172,7 @@ describe("concurrent inputs of one kind", () => {
     await first;
   });
 
-  test("inputs, past their deadline: not executed if not sent, otherwise unknown", async () => {
+  test("inputs past their deadline: not executed if they were not sent; otherwise their outcome is unknown", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const sent = kindOf(batcher.add("sent", "owner", performance.now() + 50));
@@ -191,7 +191,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await patient).toBe("PATIENT");
   });
 
-  test("an input, the queue full: refused at once", async () => {
+  test("an input, while the queue is full: refused at once", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 2);
     const results = ["sent", "one", "two"].map((input) => batcher.add(input, input, soon()));
@@ -202,7 +202,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(results)).toEqual(["SENT", "ONE", "TWO"]);
   });
 
-  test("a full queue, an owner with fewer inputs: replaces the latest of the owner with most", async () => {
+  test("a full queue, for an owner with fewer inputs: replaces the latest input of the owner with the most", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 4);
     const send = (input: string) => batcher.add(input, input.slice(0, 1), soon());
@@ -224,7 +224,7 @@ describe("concurrent inputs of one kind", () => {
     expect(batcher.waiting).toBe(0);
   });
 
-  test("preferred inputs, beside others: first, except a share of each batch", async () => {
+  test("preferred inputs, with other inputs: first, except a share of each batch", async () => {
     const { kind, batches } = controlled();
     const isPreferred = (input: string): boolean => input.startsWith("preferred");
     const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 100);
@@ -252,7 +252,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(results)).toHaveLength(201);
   });
 
-  test("other inputs, preferred ones never ending: have their share of each batch", async () => {
+  test("other inputs, while preferred inputs never end: have their share of each batch", async () => {
     const { kind, batches } = controlled();
     const isPreferred = (input: string): boolean => input.startsWith("preferred");
     const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 1000);
@@ -291,11 +291,11 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all([sent, ...next])).toEqual(["SENT", "THREE", "FOUR"]);
   });
 
-  test("inputs, beside a slow batch: sent up to the maximum in flight", async () => {
+  test("inputs during slow batches: sent up to the maximum number of batches", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 100);
     const long = batcher.add("slow", "owner", soon());
-    // Sooner than hanging batches are given up.
+    // Earlier than the time after which batches count as hanging.
     const others = ["a", "b"].map((input) => batcher.add(input, "owner", performance.now() + 900));
     await until(() => batches.length >= 2, { pollMs: 5 });
     const third = batcher.add("third", "owner", soon());
@@ -317,7 +317,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all(last)).toEqual(["X", "Y"]);
   });
 
-  test("a flood of inputs, with one key: the batch is formed in one pass", async () => {
+  test("a flood of inputs with one key: the batch is formed in one pass", async () => {
     const { kind, batches } = controlled();
     let keyReads = 0;
     const keyOf = (input: string): string => {
@@ -339,7 +339,7 @@ describe("concurrent inputs of one kind", () => {
     expect((await Promise.all(results)).filter((result) => result !== null)).toHaveLength(2101);
   });
 
-  test("inputs, beside a hanging batch: do not wait for it", async () => {
+  test("inputs during a hanging batch: do not wait for it", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const hanging = batcher.add("hanging", "owner", soon());
@@ -349,7 +349,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await next).toBe("NEXT");
     batches[0]?.end();
     expect(await hanging).toBe("HANGING");
-    // The hanging batches are over. They count neither twice nor for ever.
+    // The hanging batches are over, and no longer count.
     const [one, two] = [batcher.add("one", "owner", soon()), batcher.add("two", "owner", soon())];
     expect(batches.map(({ inputs }) => inputs).slice(2)).toEqual([["one"]]);
     batches[2]?.end();

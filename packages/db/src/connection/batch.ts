@@ -8,8 +8,7 @@
  * - Owners take turns (`batch/queue.ts`), so that one owner's flood does not delay the others.
  * - A batch that the database refuses because of its content is sent again one input at a time, so that one bad input
  *   does not fail its neighbours.
- * - The number of waiting inputs is bounded. In a full queue, the latest input of the owner with most is refused in
- *   favour of an owner with fewer. A kind may have two queues with that bound each (`isPreferred`), so that one cannot fill the other.
+ * - The number of waiting inputs is bounded. In a full queue, the latest input of the owner with the most inputs is refused in favour of an owner with fewer. A kind may have two queues (`isPreferred`), each with this bound, so that one queue cannot fill the other.
  * - The input of an aborted request is never sent. The pool refuses a batch that contains one at the moment of sending;
  *   the batch is then sent without it.
  */
@@ -19,23 +18,23 @@ import { HANG_AFTER_MS } from "./pool/hang.ts";
 import type { IsAborted } from "./request-limit.ts";
 import type { Watcher } from "./watcher.ts";
 
-/** The functions of the database that a statement needs. */
+/** The part of the database that a statement needs. */
 export type Runner = {
   /** Runs one statement. `name` is its name in metrics, traces and logs. */
   run<Row extends object>(text: string, parameters: readonly unknown[], name?: string): Promise<Row[]>;
 };
 
-/** A kind of work of which many inputs can be done in one statement. */
+/** A kind of work that one statement can do for many inputs. */
 export type BatchKind<Input, Output> = {
   /** The label in metrics, and the name of its spans. */
   name: string;
   /** Does the work of all inputs in one statement. Returns the output of each at the same index. */
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
-  /** How many batches may be at the database at once. */
+  /** The maximum number of batches at the database at once. */
   inFlight: number;
   /** The maximum number of inputs in one batch; by default `MAX_BATCH`. */
   maxBatch?: number;
-  /** Inputs with the same key are not sent in one batch. Null: the input may share a batch with any other. */
+  /** Inputs with the same key are never in one batch. Null: the input may share a batch with any other input. */
   keyOf?(input: Input): string | null;
   /** Whether the input waits in the preferred queue. Without this function all inputs wait in the other queue. */
   isPreferred?(input: Input): boolean;
@@ -44,8 +43,8 @@ export type BatchKind<Input, Output> = {
 /** The default maximum number of inputs in one batch. */
 export const MAX_BATCH = 64;
 /**
- * How many inputs of the other queue a full batch takes while that queue has inputs. The preferred queue gets the rest.
- * So the other queue is slower under load, but never stops.
+ * The share of the other queue in a full batch, while that queue has inputs. The preferred queue gets the rest. So the
+ * other queue is slower under load, but never stops.
  */
 export const OTHER_SHARE = 8;
 

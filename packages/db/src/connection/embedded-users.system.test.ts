@@ -1,4 +1,6 @@
-/** The embedded PostgreSQL under the users that may start it: this one, and, when this one is root, an ordinary one. */
+/**
+ * The embedded PostgreSQL under the users that may start it: the present user and, if that is root, an ordinary user.
+ */
 import { expect, test } from "bun:test";
 import { chmod, chown, cp, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -10,7 +12,7 @@ const isRoot = process.getuid?.() === 0;
 const fast = { settings: { fsync: "off" } };
 const folder = await fileFolder();
 
-/** Opens `data` in a separate process, as the given user, and returns its findings. */
+/** Opens `data` in a separate process, as this user, and returns its output. */
 const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {
   const module = JSON.stringify(join(import.meta.dir, "embedded.ts"));
   const script = `
@@ -42,7 +44,7 @@ const npmNative = async (): Promise<string> => {
 const cases: [string, () => Promise<void>][] = isRoot
   ? [
       [
-        "root, in a closed folder: binaries and data are put elsewhere, with a message",
+        "root, in a folder closed to other users: binaries and data are placed elsewhere, with a message",
         async () => {
           const closed = join(folder, "closed");
           const shelter = join(folder, "shelter");
@@ -57,7 +59,7 @@ const cases: [string, () => Promise<void>][] = isRoot
           expect(first.notes.join("\n")).toContain(`The data are in ${dirname(first.directory)}`);
           expect(first.notes.join("\n")).toContain(`PostgreSQL's binaries are in ${shelter}/postgresql-`);
           expect((await stat(first.directory)).mode & 0o777).toBe(0o700);
-          // A copy of the binaries that does not run is made anew; the second start finds the same data.
+          // A broken copy of the binaries is replaced. The second start finds the same data.
           const [copy = ""] = first.notes.join("\n").match(/[^ ]*\/postgresql-[0-9.]+/) ?? [];
           await rm(join(copy, "lib"), { recursive: true });
           expect(JSON.parse(await openAs(null, data, options)).directory).toBe(first.directory);
@@ -67,7 +69,7 @@ const cases: [string, () => Promise<void>][] = isRoot
         },
       ],
       [
-        "root, with a umask that denies all access: it starts",
+        "root, with a umask that denies all access: the server starts",
         async () => {
           const shelter = join(folder, "hidden-shelter");
           const before = process.umask(0o077);
@@ -80,7 +82,7 @@ const cases: [string, () => Promise<void>][] = isRoot
         },
       ],
       [
-        "an ordinary user, starting it: it runs as that user",
+        "an ordinary user: the server runs as that user",
         async () => {
           const data = join(folder, "ordinary", "data");
           await mkdir(dirname(data));
@@ -101,7 +103,7 @@ const cases: [string, () => Promise<void>][] = isRoot
     ]
   : [
       [
-        "an ordinary user, in a closed folder: it runs as that user",
+        "an ordinary user, in a folder closed to other users: the server runs as that user",
         async () => {
           const closed = join(folder, "closed");
           await mkdir(closed, { mode: 0o700 });
@@ -113,7 +115,7 @@ const cases: [string, () => Promise<void>][] = isRoot
       ],
     ];
 
-// Each creates a data directory: the one with a umask only with LONG=1.
+// Each test creates a data directory. The test with a umask runs only with LONG=1.
 test.each(isLong ? cases : cases.filter(([title]) => !title.includes("umask")))("PostgreSQL, by %s", (_, work) =>
   work(),
 );

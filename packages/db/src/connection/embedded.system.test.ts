@@ -17,15 +17,15 @@ const folder = await fileFolder();
 const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
   const client = clientOf(url);
   try {
-    // A statement that is cut at the wrong moment may never settle: issue 1186 of the driver.
-    const late = Bun.sleep(5000).then(() => Promise.reject(new Error("no answer came")));
+    // A statement whose connection is cut at a certain moment may never settle: issue 1186 of the driver.
+    const late = Bun.sleep(5000).then(() => Promise.reject(new Error("no response came")));
     return [...(await Promise.race([client.unsafe(text), late]))];
   } finally {
     await client.end({ timeout: 1 });
   }
 };
 
-/** The inodes of all sockets that listen by TCP. */
+/** The inodes of all listening TCP sockets. */
 const tcpListeners = async (): Promise<string[]> => {
   const tables = await Promise.all(
     ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
@@ -103,7 +103,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("the server, it or its starter killed: found again", async () => {
+  test("the server, after it or its starter is killed: found again", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const script = `
       const { openEmbedded } = await import(${JSON.stringify(join(import.meta.dir, "embedded.ts"))});
@@ -137,7 +137,7 @@ describe("the embedded PostgreSQL", () => {
     const shares = "select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
     const [first] = await query(user.url, shares);
     process.kill(row?.["pid"], "SIGKILL");
-    // The crash of one backend cuts all connections. Then the shared lock is taken again, by another backend.
+    // The crash of one backend cuts all connections. Then another backend takes the shared lock again.
     const retaken = `${shares} and pid <> ${first?.["pid"]}`;
     await until(async () => (await query(user.url, retaken).catch(() => [])).length > 0);
     const passerBy = await openEmbedded(data, fast);
@@ -151,7 +151,7 @@ describe("the embedded PostgreSQL", () => {
   test.each([
     ["process that has ended", "2147483646"],
     ["process of another user", "1"],
-  ])("an impostor, at the port of a stale postmaster.pid of a %s: receives nothing", async (_, pid) => {
+  ])("an impostor at the port in a stale postmaster.pid of a %s: receives nothing", async (_, pid) => {
     const data = await preparedDataDirectory(join(folder, `stale-${pid}`));
     const { directory, close } = await openEmbedded(data, fast);
     await close();
@@ -183,7 +183,7 @@ describe("the embedded PostgreSQL", () => {
     impostor.close();
   });
 
-  test("a data path, too long for a socket: the socket lies in a private folder elsewhere", async () => {
+  test("a data path that is too long for a socket: the socket is in a private folder elsewhere", async () => {
     const parent = join(folder, "l".repeat(60), "o".repeat(60));
     const [data, copy] = [join(parent, "data"), join(parent, "copy")];
     await mkdir(parent, { recursive: true });
@@ -195,7 +195,7 @@ describe("the embedded PostgreSQL", () => {
     expect([of.isDirectory(), of.uid, of.mode & 0o777]).toEqual([true, uid, 0o700]);
     expect(Buffer.byteLength(`${host}/.s.PGSQL.5432`)).toBeLessThanOrEqual(103);
     await query(first.url, "create table kept as select 'original' as name");
-    // Another process finds it by another path.
+    // Another process finds the socket by another path.
     const second = await openEmbedded(join(parent, ".", "data"), fast);
     expect(second.url).toBe(first.url);
     await first.close();
@@ -225,7 +225,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("the server, unable to run here: the error names the remedy", async () => {
+  test("a server that cannot run here: the error names the remedy", async () => {
     const broken = join(folder, "broken");
     await mkdir(join(broken, "bin"), { recursive: true });
     for (const name of ["initdb", "postgres"]) {
@@ -235,11 +235,11 @@ describe("the embedded PostgreSQL", () => {
     await expect(attempt).rejects.toThrow(/cannot run on this machine.*DATABASE_URL/s);
   });
 
-  test("the data folder, not creatable: the error names it", async () => {
+  test("a data folder that cannot be created: the error names it", async () => {
     await expect(openEmbedded("/proc/nowhere/data", fast)).rejects.toThrow(/\/proc\/nowhere\/data of DATA_DIR/);
   });
 
-  test("the server, not starting: the error has the end of its log", async () => {
+  test("a server that does not start: the error has the end of its log", async () => {
     const data = await preparedDataDirectory(join(folder, "damaged"));
     const embedded = await openEmbedded(data, fast);
     await embedded.close();

@@ -44,7 +44,7 @@ export type EmbeddedOptions = HomeOptions & {
 const START_DEADLINE_MS = 30_000;
 /** How many times in a row a server may end while it starts. */
 const MAX_STARTS = 3;
-/** After a ready server was seen without a supervisor for this long, it counts as unsupervised. */
+/** A ready server counts as unsupervised after this time without a supervisor. */
 const UNSUPERVISED_MS = 1000;
 
 /** Why the server does not start, with the end of its log. */
@@ -63,8 +63,8 @@ const joinServer = async (cluster: Cluster, start: () => Promise<Supervisor>): P
   let own: Supervisor | null = null;
   let starts = 0;
   /**
-   * When a ready server was first seen without a supervisor. Null when the server had a supervisor at the last check,
-   * or did not run.
+   * The time when a ready server was first seen without a supervisor. Null when the server had a supervisor at the last
+   * check, or did not run.
    */
   let unsupervisedSince: number | null = null;
   let hasLeft = false;

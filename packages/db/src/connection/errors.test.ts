@@ -10,7 +10,7 @@ import { connect } from "./pool.ts";
 const database = await fileDatabase();
 const client = database.db.client;
 
-test("databaseFailure, for any other error: null", () => {
+test("databaseFailure, of any other error: null", () => {
   expect(databaseFailure(new Error("x"))).toBeNull();
   expect(databaseFailure("x")).toBeNull();
 });

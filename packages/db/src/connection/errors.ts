@@ -1,14 +1,14 @@
-/** Errors of the database: their meaning for the statement and its connection, and their loggable parts. */
+/** Errors of the database: their consequences for the statement and its connection, and their loggable parts. */
 import postgres from "postgres";
 
-/** Whether a statement was executed that failed because of the database or the connection. */
+/** Whether a statement was executed, after a failure of the database or the connection. */
 export type DatabaseFailure =
   /** It was certainly not executed. */
   | "not_executed"
   /** The connection was lost, or the deadline passed, while it ran: it may have been executed. */
   | "outcome_unknown";
 
-/** A statement failed because of the database or the way to it, not because of the statement. */
+/** A statement failed because of the database or the connection, not because of its content. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
 
@@ -64,7 +64,7 @@ export const toStatementError = (error: unknown): unknown => {
     return new DatabaseError("outcome_unknown", code, "the connection was lost", { cause: error });
   }
   const { code, severity } = error;
-  // FATAL and PANIC end the connection. They do not say how far the statement got.
+  // FATAL and PANIC end the connection. They do not show whether the statement was executed.
   if (LOST_STATE.test(code) || severity !== "ERROR") {
     return new DatabaseError("outcome_unknown", code, "the connection was lost");
   }
@@ -101,7 +101,7 @@ export const isStatementForgotten = (error: unknown): boolean =>
 const UNFIT_FOR_NODE = new Set(["42P18", "0A000"]);
 /**
  * Whether the shard moved to another node while the statement ran. Citus then sends the rest of a function to that
- * node, statement by statement. Some of these statements cannot be sent, and an error of rows that it copies there has
+ * node, statement by statement. Some of these statements cannot be sent. An error of rows that Citus copies there has
  * no code. The transaction was rolled back. When the call is executed again, Citus sends it whole.
  */
 export const hasShardMoved = (error: unknown): boolean =>
@@ -110,7 +110,7 @@ export const hasShardMoved = (error: unknown): boolean =>
     (UNFIT_FOR_NODE.has(error.code) && error.where?.startsWith("while executing command on ") === true));
 
 /**
- * The errors of the services that this one depends on. While such a service is down, each request gets such an error,
+ * The errors of services on which this service depends. While such a service is down, each request gets such an error,
  * and the stack adds nothing.
  */
 const OF_DEPENDENCIES = new Set(["DatabaseError", "StorageError", "LivekitError", "OidcError"]);

@@ -14,7 +14,7 @@ const { withPool, sleepers, startProxy } = database;
 const UNREACHABLE_URL = "postgres://postgres@127.0.0.1:1/postgres";
 
 describe("a failing statement", () => {
-  test("a statement, without server or table or after the close: not executed", async () => {
+  test("a statement, without a server, without its table, or after the close: not executed", async () => {
     await withPool({ url: UNREACHABLE_URL }, async (db) => {
       expect(await failureKind(now(db))).toEqual(["not_executed", "ECONNREFUSED"]);
     });
@@ -24,7 +24,7 @@ describe("a failing statement", () => {
     expect(await failureKind(now(db))).toEqual(["not_executed", "CONNECTION_ENDED"]);
   });
 
-  test("a statement, failing for its content: no DatabaseError, the connection is used again", async () => {
+  test("a statement that fails because of its content: no DatabaseError, and the connection is used again", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const before = await now(db);
       expect(databaseFailure(await catchFailure(db.run("select 1/0", [])))).toBeNull();
@@ -35,7 +35,7 @@ describe("a failing statement", () => {
     });
   });
 
-  test("a statement whose connection is lost: outcome unknown, the next one succeeds", async () => {
+  test("a statement whose connection is lost: its outcome is unknown; the next statement succeeds", async () => {
     await withPool({ connections: 1 }, async (db) => {
       for (let round = 0; round < 3; round++) {
         const pending = failureKind(forLong(db));
@@ -47,7 +47,7 @@ describe("a failing statement", () => {
   });
 });
 
-test.each([true, false])("statements, with prepare %j: stay on their connection", async (prepare) => {
+test.each([true, false])("statements with prepare %j: stay on their connection", async (prepare) => {
   await withPool({ connections: 1, prepare }, async (db) => {
     const tenantId = await seedTenant(db);
     const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
@@ -66,7 +66,7 @@ describe("a statement whose plan is outdated", () => {
       ${sql.placeholder("list")}::text[] as list, * from changing`,
   );
 
-  test("a statement, forgotten by the server or its table changed: run again with its values", async () => {
+  test("a statement that the server has forgotten, or whose table has changed: run again with its values", async () => {
     await withPool({ connections: 1 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
@@ -74,7 +74,7 @@ describe("a statement whose plan is outdated", () => {
       const expected = { json: { a: 1 }, list: ["x", "y"] };
       for (const change of ["deallocate all", "alter table changing add column b integer", "deallocate all"]) {
         expect(await echo(db, values)).toMatchObject([expected]);
-        // DEALLOCATE runs in the session of the pool; the owner of the table alters it.
+        // DEALLOCATE runs in the session of the pool. The owner of the table alters the table.
         if (change.startsWith("alter")) await database.client.unsafe(change);
         else await db.run(change, []);
         const [row] = await echo(db, values);
@@ -85,7 +85,7 @@ describe("a statement whose plan is outdated", () => {
     });
   });
 
-  test("a statement, every connection's plan outdated: run again", async () => {
+  test("a statement with an outdated plan on every connection: run again", async () => {
     await withPool({ connections: 10 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
@@ -98,7 +98,7 @@ describe("a statement whose plan is outdated", () => {
       for (const type of ["bigint", "text", "integer using a::integer"]) {
         await onEach(() => list(db, { seconds: 0.1 }));
         await database.client.unsafe(`alter table changing alter column a type ${type}`);
-        // Other statements keep the connections busy: a repeated statement could get any of them.
+        // Other statements keep the connections busy, so a repeated statement could get any connection.
         let turn = 0;
         const rows = await onEach(() => (turn++ % 2 === 0 ? list(db, { seconds: 0.1 }) : now(db)));
         expect(rows.flat()).toHaveLength(10);
@@ -107,7 +107,7 @@ describe("a statement whose plan is outdated", () => {
     });
   });
 
-  test("a statement, a value missing: no DatabaseError", async () => {
+  test("a statement with a missing value: no DatabaseError", async () => {
     await withPool({ connections: 1 }, async (db) => {
       expect(databaseFailure(await catchFailure(db.run("select $1::text", [undefined])))).toBeNull();
       expect(await now(db)).toHaveLength(1);
@@ -116,9 +116,9 @@ describe("a statement whose plan is outdated", () => {
 });
 
 describe("the deadline", () => {
-  test("a running statement, past its deadline: outcome unknown, cancelled, the next one succeeds", async () => {
+  test("a running statement past its deadline: cancelled, its outcome is unknown; the next statement succeeds", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
-      // The pool has a connection: on a busy machine, opening one can exceed the deadline.
+      // Opens a connection first, because on a busy machine this can exceed the deadline.
       await now(db);
       expect(await failureKind(forLong(db.within(300)))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
       // It does not sleep for the full 600 seconds.
@@ -129,7 +129,7 @@ describe("the deadline", () => {
     });
   });
 
-  test("a waiting statement, past its deadline: not executed", async () => {
+  test("a waiting statement past its deadline: not executed", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const running = forLong(db);
       await sleepers(1);
@@ -141,7 +141,7 @@ describe("the deadline", () => {
     });
   });
 
-  test("a request's deadline, moved: applies to all of its statements", async () => {
+  test("the deadline of a request, moved: applies to all its statements", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const request = db.until(limit);
@@ -170,7 +170,7 @@ describe("too much load", () => {
     });
   });
 
-  test("statements, waiting: served in order", async () => {
+  test("waiting statements: served in order", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const running = catchFailure(forLong(db));
@@ -184,8 +184,8 @@ describe("too much load", () => {
   });
 });
 
-test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attempt fails", async () => {
-  // How many bytes of the server the next connection lets through. A handshake has some 500.
+test("a handshake that is cut after 5 different numbers of bytes (20 with LONG=1): only that attempt fails", async () => {
+  // The number of bytes from the server that the next connection forwards. A handshake has about 500.
   let allowed = 0;
   const proxy = await startProxy((socket, upstream) => {
     let left = allowed;
@@ -209,7 +209,7 @@ test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attem
   proxy.close();
 });
 
-test("waiting statements, the server silent: fail after the connect timeout", async () => {
+test("waiting statements, with a silent server: fail after the connect timeout", async () => {
   const proxy = await startProxy((_, upstream) => upstream.destroy());
   await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
     const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => failureKind(now(db))));
@@ -219,7 +219,7 @@ test("waiting statements, the server silent: fail after the connect timeout", as
 });
 
 test.each([[true], [false]])(
-  "statements, responses later than statement_timeout: once each, own rows (prepared: %s)",
+  "statements whose responses come after statement_timeout: executed once each, with their own rows (prepared: %s)",
   async (prepare) => {
     let delayMs = 0;
     const proxy = await startProxy((socket, upstream) => {

@@ -38,7 +38,7 @@ export type Db = {
   close(): Promise<void>;
 };
 
-/** How a shard is reached: see `shards/shard.ts`. */
+/** The access to a shard: see `shards/shard.ts`. */
 export type ShardOptions = {
   number: number;
   searchPath: string;
@@ -47,9 +47,9 @@ export type ShardOptions = {
 };
 
 export type PoolOptions = Partial<ConnectionOptions> & {
-  /** The maximum number of connections; as many again while connections hang. */
+  /** The maximum number of connections. While connections hang, up to as many additional ones are opened. */
   connections?: number;
-  /** How many statements may wait for a connection, and how many inputs in each queue of a batch. */
+  /** The maximum number of statements that wait for a connection, and of inputs in each queue of a batch. */
   waiting?: number;
   deadlineMs?: number;
   watcher?: Watcher | undefined;
@@ -130,7 +130,7 @@ class Pool {
         return;
       case "running":
         job.reject(noResponse());
-        // The result is no longer needed. The statement must not occupy the connection.
+        // The statement must not occupy the connection, because its result is no longer needed.
         this.#slots.discard(job.state.slot);
     }
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { withSpan } from "./request-limit.ts";
 
-test("a span, of work with and without tracing: name, start and error, or none", async () => {
+test("work with tracing: records a span with name, start and error; without tracing: records none", async () => {
   const spans: [string, number, unknown][] = [];
   const limit = {
     deadline: 0,

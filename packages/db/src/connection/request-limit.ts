@@ -1,4 +1,4 @@
-/** The limits of one request, as the database sees them. */
+/** The limits of one request for its statements. */
 
 /** Whether the client has disconnected. Then the response cannot be delivered, and no further statement may be sent. */
 export type IsAborted = () => boolean;

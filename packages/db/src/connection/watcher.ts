@@ -1,6 +1,6 @@
 /** Events and counters for metrics. They carry kinds, counts and times, never values of a row. */
 
-/** How a statement ended. `refused`: the server rejected its content, for instance by a constraint. */
+/** The outcome of a statement. `refused`: the server rejected its content, for instance by a constraint. */
 export type StatementOutcome = "done" | "refused" | "not_executed" | "outcome_unknown";
 
 /** Receives events as they happen. Its methods must return quickly and must not throw. */
@@ -16,6 +16,6 @@ export type Watcher = {
 /** Counters of a pool at this moment. The names of the fields are label values of metrics. */
 export type PoolStats = {
   connections: { open: number; busy: number; hanging: number; maximum: number };
-  /** `statements` wait for a connection, `batched` counts the inputs that wait for a batch. */
+  /** `statements`: those that wait for a connection. `batched`: the inputs that wait for a batch. */
   waiting: { statements: number; batched: number };
 };

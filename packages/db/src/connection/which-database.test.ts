@@ -10,7 +10,7 @@ test("the only database, and one of several: distinguished, and named in a log l
   expect([only, first, tenth].map(logFields)).toEqual([{}, { shard: 0 }, { shard: 9 }]);
 });
 
-test("a source of ids, of the only database: unchanged; of one of several: the same each time, with the same bytes", () => {
+test("the source of ids of the only database: unchanged; of one of several: always the same object, with the same bytes", () => {
   const [random, same] = [seededBytes("which"), seededBytes("which")];
   expect(randomFor(only, random)).toBe(random);
   const source = randomFor(tenth, random);
@@ -19,7 +19,7 @@ test("a source of ids, of the only database: unchanged; of one of several: the s
   expect(source(8)).toEqual(same(8));
 });
 
-test("a value for each database: created once, also for another view of the same database", () => {
+test("a value of a database: created once, also for another view of the same database", () => {
   const made: (number | null)[] = [];
   const numberOf = forEachDatabase((db) => made.push(db.shard));
   expect([first, tenth, { ...first }, only].map(numberOf)).toEqual([1, 2, 1, 3]);

@@ -14,7 +14,7 @@ export const randomFor = ({ shard }: Which, random: RandomBytes): RandomBytes =>
 /** The fields of a log line that name the database; none for the only one. */
 export const logFields = ({ shard }: Which): { shard?: number } => (shard === null ? {} : { shard });
 
-/** Returns a function that gives each database its own value. A value is made when it is first needed. */
+/** Returns a function from a database to its value. A value is created at its first use. */
 export const forEachDatabase = <Value>(make: (db: Db) => Value): ((db: Db) => Value) => {
   const values = new Map<number | null, Value>();
   return (db) => {

@@ -34,7 +34,7 @@ export type CreditMovement = {
   amount: number;
   /** The session whose charge is adjusted; null for other movements. */
   sessionId: SessionId | null;
-  /** The operator's reference. A movement with the same reference is made once. */
+  /** The operator's reference. A movement with the same reference is written once. */
   reference: string | null;
   requestId: string;
   createdAt: Date;
@@ -44,7 +44,7 @@ const MOVE_OUTCOMES = ["written", "repeated", "reference_used", "insufficient", 
 /** The outcome of a movement: see `move_credits.sql`. */
 export type MoveOutcome = { kind: (typeof MOVE_OUTCOMES)[number] };
 
-/** Makes a movement of credits, with its audit event. One statement. */
+/** Writes a movement of credits, with its audit event. One statement. */
 export const moveCredits = async (
   db: Db,
   entry: CreditMovement,
@@ -184,7 +184,7 @@ const IS_OF_LINEAGE = sql`(
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
 )`;
 
-/** The filter whose index is read. The other filters are applied to the rows that it finds. */
+/** The filter whose index is read. The other filters are applied to the found rows. */
 const BEST_FIRST: readonly Filter[] = ["sessionId", "apiKeyId", "kind"];
 
 const select = (shape: typeof pageStatement, isOfLineage: boolean, filters: readonly Filter[]): SQL => {
@@ -218,7 +218,7 @@ const STATEMENTS = listStatements<EntryPage, [isOfLineage: boolean, ...filters: 
   }),
 );
 
-/** The owner of the entries. With `ofLineage`, only those of sessions of this key and its descendants. */
+/** The owner of the entries. With `ofLineage`, only entries of sessions of this key and its descendants. */
 type EntriesOf = { tenantId: TenantId; environment: Environment; ofLineage?: ApiKeyId | null };
 type EntryPageRequest = PageRequest<typeof CREDIT_ENTRY_LIST>;
 const formOf = ({ ofLineage = null }: EntriesOf, filters: EntryPageRequest["filters"]) =>
@@ -234,7 +234,7 @@ export const listCreditEntries = (
   return db.batch(STATEMENTS.page(...formOf(of, filters)), page, of.tenantId);
 };
 
-/** How many of these entries match, of the newest `MAX_COUNTED`. One statement. */
+/** How many of the newest `MAX_COUNTED` entries match. One statement. */
 export const countCreditEntries = async (
   db: Db,
   of: EntriesOf,

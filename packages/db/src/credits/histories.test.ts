@@ -19,9 +19,9 @@ setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 await mutate(database.db);
 
 const PRICES = [1, 3, 1000] as const;
-/** In seconds at the middle price. A few sessions reach these caps. */
+/** In seconds at the middle price, so that a few sessions reach these caps. */
 const CAP = fc.option(fc.nat({ max: 60_000 }), { freq: 3 });
-/** Few, so that they are reached. */
+/** Low, so that they are reached. */
 const MAX_SESSIONS = fc.option(fc.integer({ min: 1, max: 4 }), { freq: 2 });
 const environment = fc.constantFrom("live" as const, "live" as const, "test" as const);
 /** Mostly one deep line, with branches. A live key may have test children, but not the reverse. */
@@ -76,7 +76,7 @@ const batch = fc.array(toOpen, { minLength: 1, maxLength: 12 });
 const at = fc.nat({ max: 50 });
 const amount = fc.nat({ max: 50_000 });
 const reference = fc.option(fc.constantFrom("a", "b", "c"), { freq: 2 });
-/** Several at once, often of the same session. */
+/** Several changes at once, often of the same session. */
 const together = <One>(one: fc.Arbitrary<One>) => fc.array(one, { minLength: 1, maxLength: 8 });
 const step = fc.oneof(
   { weight: 18, arbitrary: fc.record({ do: fc.constant("open" as const), batch }) },
@@ -124,7 +124,7 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
   const same = ({ stored, expected }: { stored: unknown; expected: unknown }) => expect(stored).toEqual(expected);
   switch (one.do) {
     case "open":
-      // Sent one by one, the same requests wait for their caller.
+      // The same requests, sent one by one, wait for their caller.
       for (const both of await world.open(one.batch, one.batch.length === 1)) same(both);
       break;
     case "report":
@@ -166,7 +166,7 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
   same(await world.counters());
 };
 
-test("a random history, beside a model: the same outcomes and counters", async () => {
+test("a random history, on the database and on a model: the same outcomes and counters", async () => {
   const history = fc.record({
     keys,
     grants: fc.tuple(fc.nat({ max: 400_000 }), fc.nat({ max: 400_000 })),
@@ -180,7 +180,7 @@ test("a random history, beside a model: the same outcomes and counters", async (
       }
       for (const one of steps) await run(world, one);
     }),
-    // Not shrunk, because that would take hours. The seed and the path of a failure repeat it.
+    // A failure is not shrunk, because that would take hours. Its seed and path repeat it.
     { seed: SEED, numRuns: RUNS, endOnFailure: true },
   );
 });

@@ -1,6 +1,6 @@
 /**
- * The findings of `find_credit_drift`: none after a history of every movement, and one for each counter that is changed
- * by hand.
+ * The findings of `find_credit_drift`: no finding after a history of every movement, and one for each counter that a
+ * test changes.
  */
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
@@ -53,7 +53,7 @@ const CHECKS = [
   "alter table credit_accounts drop constraint credit_accounts_counters_check",
   "alter table usage_sessions drop constraint usage_sessions_used_check",
 ];
-// A node refuses to drop constraints, so the coordinator drops them before the tests.
+// A node refuses to drop constraints. So the coordinator drops them before the tests.
 if (!IS_ONE_DATABASE) for (const text of CHECKS) await database.db.client.unsafe(text);
 
 /**
@@ -87,7 +87,7 @@ describe("the drift of credits", () => {
     }
   });
 
-  test.each(["granted", "forfeited", "settled", "reserved"])("drift, of %s of the account: found", async (counter) => {
+  test.each(["granted", "forfeited", "settled", "reserved"])("drift of %s of the account: found", async (counter) => {
     const findings = await findingsAfter(
       `update credit_accounts set ${counter} = ${counter} + 1 where tenant_id = '${tenantId}' and environment = 'live'`,
     );
@@ -95,14 +95,14 @@ describe("the drift of credits", () => {
     expect(findings).toHaveLength(counter === "reserved" ? 2 : 1);
   });
 
-  test("drift, of an account below 0: found", async () => {
+  test("drift of an account below 0: found", async () => {
     const findings = await findingsAfter(
       `update credit_accounts set forfeited = granted + 1 where tenant_id = '${tenantId}' and environment = 'live'`,
     );
     expect(findings.map((line) => line.split(" ")[0])).toEqual(["account_available", "account_replay"]);
   });
 
-  test("drift, of a key's and an ancestor's meter: found", async () => {
+  test("drift of the meters of a key and an ancestor: found", async () => {
     expect(await findingsAfter(`update api_key_meters set settled = 5 where api_key_id = '${childId}'`)).toEqual([
       `meter_replay ${childId} settled ${3 * PRICE} 5`,
     ]);
@@ -115,7 +115,7 @@ describe("the drift of credits", () => {
     ]);
   });
 
-  test("drift, of a call's slot and of its room: found", async () => {
+  test("drift of the slot and the room of a call: found", async () => {
     const freed = "update fleet.avatar_slots set tenant_id = null, session_id = null";
     expect(await findingsAfter(`${freed} where session_id = '${called}'`)).toEqual([`call_slot ${called} slots 1 0`]);
     const kept = `update fleet.avatar_slots set tenant_id = '${tenantId}', session_id = '${ended}' where n = 9`;
@@ -128,7 +128,7 @@ describe("the drift of credits", () => {
     ]);
   });
 
-  test("drift, of a count of open sessions or of a session counted wrongly: found", async () => {
+  test("drift of a count of open sessions, or of a wrongly counted session: found", async () => {
     const one = (table: string, where: string) =>
       `update ${table} set open_sessions = open_sessions + 1 where ${where}`;
     const account = `tenant_id = '${tenantId}' and environment = 'live'`;
@@ -141,7 +141,7 @@ describe("the drift of credits", () => {
     expect(await findingsAfter(counted)).toEqual([`session_count ${charged} openSessions 0 1`]);
   });
 
-  test("drift, of the closer of a session, another than in its entries or not a key of the tenant: found", async () => {
+  test("drift of the closer of a session, which differs from its entries or is not a key of the tenant: found", async () => {
     const closed = await findingsAfter(`update usage_sessions set closed_by = '${rootId}' where id = '${charged}'`);
     expect(closed).toEqual(Array(2).fill(`session_closer ${charged} closedBy ${rootId} ${childId}`));
     const reported = await findingsAfter(
@@ -152,7 +152,7 @@ describe("the drift of credits", () => {
     expect(stranger).toEqual([`session_closer ${open} reportedBy a key of the tenant key_x`]);
   });
 
-  test.each(["grant", "void", "adjust"])("drift, of a %s without its audit event: found", async (kind) => {
+  test.each(["grant", "void", "adjust"])("drift of a %s without its audit event: found", async (kind) => {
     const findings = await findingsAfter(`alter table audit_events disable trigger user;
       delete from audit_events where tenant_id = '${tenantId}' and target_id in (
         select id from credit_entries where tenant_id = '${tenantId}' and kind = '${kind}'
@@ -161,7 +161,7 @@ describe("the drift of credits", () => {
     expect(findings[0]).toMatch(new RegExp(`^entry_audit ent_[a-z0-9]+ ${kind} an audit event none$`));
   });
 
-  test("drift, of a session settled twice or never: found", async () => {
+  test("drift of a session that is settled twice or never: found", async () => {
     const copy = (kind: string, id: string) => `insert into credit_entries
       select tenant_id, 'ent_01h455vb4pex5vsknk084sn02q', environment, kind, amount, session_id, api_key_id, null, request_id, created_at
       from credit_entries where session_id = '${id}' and kind = '${kind}'`;
@@ -180,7 +180,7 @@ describe("the drift of credits", () => {
     expect(await findingsAfter(copy("adjust", charged))).not.toEqual([]);
   });
 
-  test("drift, of a session closed without entries, open with them, or overused: found", async () => {
+  test("drift of a session that is closed without entries, open with closing entries, or overused: found", async () => {
     const closed = await findingsAfter(
       `update usage_sessions set status = 'failed', ended_at = now() where id = '${open}'`,
     );
@@ -198,14 +198,14 @@ describe("the drift of credits", () => {
     );
   });
 
-  test("drift, of the keys that a session is charged to: found", async () => {
+  test("drift of the keys to which a session is charged: found", async () => {
     expect(await findingsAfter(`update usage_sessions set lineage = '{${childId}}' where id = '${charged}'`)).toEqual([
       `session_lineage ${charged} lineage ${rootId},${childId} ${childId}`,
     ]);
   });
 });
 
-test("a tenant in use, checked 60 times: no drift", async () => {
+test("a busy tenant, checked 60 times: no drift", async () => {
   const { db } = database;
   const busy = await seedTenant(db);
   await seedMovement(db, busy, { amount: 1000 * PRICE });

@@ -64,8 +64,8 @@ const OPERATOR_KINDS = sql.raw(ACTIONS.map(([kind]) => `'${kind}'`).join(", "));
 const ACTION_OF_KIND = sql.raw(ACTIONS.map(([kind, action]) => `when '${kind}' then '${action}'`).join(" "));
 
 /**
- * One statement, so that it sees one moment: between two statements, a session could be opened. It reads entries twice
- * (by key and kind, by session). The server keeps only sums.
+ * One statement with one snapshot, because a session could be opened between two statements. It reads entries twice (by
+ * key and kind, by session). The server holds only sums.
  */
 const select = statement<CreditDrift>(
   "find_credit_drift",
@@ -225,7 +225,7 @@ const select = statement<CreditDrift>(
     from findings limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** How long the statement may take for one tenant: it reads all of the tenant's entries and sessions twice. */
+/** The time limit of the statement for one tenant. It reads all entries and sessions of the tenant twice. */
 const VERIFY_MS = 600_000;
 
 /** The violations in the credits of a tenant, in both environments, at most `limit`. One statement. */

@@ -26,7 +26,7 @@ ofOneDatabase(
       client.begin(async (transaction) => {
         const run = async (text: string, parameters: readonly unknown[]) =>
           [...(await transaction.unsafe(text, parameters as never[]))] as never[];
-        // They also count earlier work of the connection until that is flushed.
+        // The statistics also count earlier work of the connection until it is flushed.
         const counts = async () => {
           const [row] = await transaction`
           select n_tup_upd::integer as updates, n_tup_hot_upd::integer as hot
@@ -55,7 +55,7 @@ ofOneDatabase(
     await report(ids);
     expect(await report(ids)).toEqual({ updates: 3, hot: 3 });
     expect(await report(ids.slice(0, 1))).toEqual({ updates: 1, hot: 1 });
-    // As if 50 seconds had passed.
+    // Simulates 50 seconds.
     await client`
     update usage_sessions set expires_at = now() + interval '10 seconds', sweep_at = now() + interval '10 seconds'
     where id = any(${ids})`;
@@ -81,7 +81,7 @@ const sweepOf = async (id: SessionId) => {
 const setLease = (id: SessionId, seconds: number) => client`
   update usage_sessions set expires_at = now() + make_interval(secs => ${seconds}) where id = ${id}`;
 
-test("a lease that a writer without knowledge of the sweep shortens or extends: found in time", async () => {
+test("a lease that an older writer, which ignores the sweep, shortens or extends: found in time", async () => {
   const id = await seedSession(db, caller);
   expect(await sweepOf(id)).toBe("at its end");
   for (const [lease, sweep] of [
@@ -105,7 +105,7 @@ test("a session whose sweep is due and whose lease is extended: neither overdue 
   const [first, second] = [await seedSession(db, extended), await seedSession(db, extended)];
   const lost = await seedSession(db, overdue);
   await setLease(lost, -7);
-  // As after more than a quarter of the lease without a report. The trigger then moves the written value.
+  // Simulates more than a quarter of the lease without a report. The trigger then moves the written value.
   await client.begin(async (transaction) => {
     await transaction`alter table usage_sessions disable trigger usage_sessions_sweep`;
     await transaction`
@@ -119,7 +119,7 @@ test("a session whose sweep is due and whose lease is extended: neither overdue 
     [extended.tenantId, 0],
   ]);
   expect(await sweepSessions(db, extended.tenantId, operatorOrigin())).toBe(0);
-  // Its sweep is postponed: no pass visits it before the end of its lease.
+  // Its sweep is postponed, so no pass visits the session before the end of its lease.
   expect(await listOverdueTenants(db, 10)).toMatchObject([{ tenantId: overdue.tenantId }]);
   expect(await sweepOf(first)).toBe("at its end");
   await setLease(second, -1);

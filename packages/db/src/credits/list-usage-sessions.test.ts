@@ -43,7 +43,7 @@ const window = () => ({
   to: new Date(Date.now() + 1000_000).toISOString(),
 });
 
-/** The records of these sessions, the newest first. The function reads tables, so it is called by itself. */
+/** The records of these sessions, the newest first. The function reads tables, so it needs a separate call. */
 const recordsOf = async (ids: readonly SessionId[]): Promise<SessionRecord[]> => {
   const { client } = database.db;
   const rows = await client<{ row: string }[]>`
@@ -56,7 +56,7 @@ const recordsOf = async (ids: readonly SessionId[]): Promise<SessionRecord[]> =>
 };
 
 describe("the list of sessions", () => {
-  test("a session, in lists and stored responses: as the domain presents it", async () => {
+  test("a session, in lists and stored responses: equals the representation of the domain", async () => {
     const caller = await newCaller();
     const avatar = plannedAvatar(caller, { displayName: 'A "da" \u2028\u0001' });
     await insertAvatar(database.db, { ...avatar, status: "ready" }, null, caller, operatorOrigin());
@@ -70,7 +70,7 @@ describe("the list of sessions", () => {
     await reportUsage(database.db, ids[1], { used: 5, leaseSeconds: 60 }, caller);
     const release = { isEngine: true, used: null, reason: null };
     await releaseSession(database.db, ids[2], release, caller, operatorOrigin());
-    // A start without a fraction of a second, and one with a fraction that ends in zeros.
+    // A start without a fraction of a second, and a start with a fraction that ends in zeros.
     await database.db.client`
       update usage_sessions set status = 'started', started_at = ${new Date(Date.now() - 7100).toISOString().replace(/\d\d\dZ/, "100Z")}
       where id = ${ids[3]}`;
@@ -120,7 +120,7 @@ describe("the list of sessions", () => {
     ["by a room that was not created", "failed", "key", "failed", false, "failed", null],
     ["before the reason was stored", "released", null, null, false, null, null],
   ] as const)(
-    "a session that ended %s: has that reason",
+    "a session that ended %s: has the reason of this end",
     async (_, status, by, reason, mustEnd, endReason, releaseReason) => {
       const caller = await newCaller();
       const id = await open(caller, {});
@@ -137,27 +137,30 @@ describe("the list of sessions", () => {
   );
 
   // Citus cannot insert rows that are selected from a list of numbers.
-  ofOneDatabase("a filtered page, few rows matching: reads a bounded number, and the next page continues", async () => {
-    const caller = await newCaller();
-    const first = await open(caller, {});
-    await database.db.client.unsafe(`
+  ofOneDatabase(
+    "a filtered page, with few matching rows: reads a bounded number of rows, and the next page continues",
+    async () => {
+      const caller = await newCaller();
+      const first = await open(caller, {});
+      await database.db.client.unsafe(`
       insert into usage_sessions (
         tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at, ended_at
       )
       select tenant_id, left(id, 14) || 'z' || lpad(i::text, 15, '0'), environment, 'key_other', '{}', 'released', 0, 1,
         '{}', created_at, expires_at, now()
       from usage_sessions, generate_series(1, 6000) i where id = '${first}'`);
-    const filters = { ...window(), apiKeyId: caller.id };
-    const page = await listUsageSessions(database.db, caller, { filters, before: null, limit: 10 });
-    expect([page.items, page.next]).toEqual(["", expect.stringMatching(/^ses_/)]);
-    const before = page.next as SessionId;
-    const next = await listUsageSessions(database.db, caller, { filters, before, limit: 10 });
-    expect(parseItems<{ sessionId: string }>(next).map(({ sessionId }) => sessionId)).toEqual([first]);
-    expect(next.next).toBeNull();
-  });
+      const filters = { ...window(), apiKeyId: caller.id };
+      const page = await listUsageSessions(database.db, caller, { filters, before: null, limit: 10 });
+      expect([page.items, page.next]).toEqual(["", expect.stringMatching(/^ses_/)]);
+      const before = page.next as SessionId;
+      const next = await listUsageSessions(database.db, caller, { filters, before, limit: 10 });
+      expect(parseItems<{ sessionId: string }>(next).map(({ sessionId }) => sessionId)).toEqual([first]);
+      expect(next.next).toBeNull();
+    },
+  );
 });
 
-test("the headroom, of keys with caps: the credits that can still be held, read only on demand", async () => {
+test("the headroom of keys with caps: the credits that can still be held, read only on request", async () => {
   const tenantId = await seedTenant(database.db, { live: 100_000_000 });
   const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
     seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
@@ -178,13 +181,13 @@ test("the headroom, of keys with caps: the credits that can still be held, read 
   expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
   // A live cap does not count in test, and test credits are separate.
   expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
-  // A missing meter has counted nothing.
+  // A missing meter counts as zero.
   await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
   expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
   expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
   await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
   expect(await headroom(root)).toMatchObject({ hasOverdue: true });
-  // Concurrent look-ups of one key that ask for different things do not share a result.
+  // Concurrent look-ups of one key with different parts do not share a result.
   const asked = [null, "headroom", "balance", "headroom", "balance"] as const;
   const found = await Promise.all(asked.map((including) => callerOf(root.secret.keyId, including)));
   expect(found.map((caller) => [caller.headroom?.own, caller.balance?.availableCreditMicros])).toEqual([
@@ -196,7 +199,7 @@ test("the headroom, of keys with caps: the credits that can still be held, read 
   ]);
 });
 
-test("the balance of a look-up: that of the caller's environment, as `findCreditBalance` reads it", async () => {
+test("the balance of a look-up: equals the result of `findCreditBalance` for the caller's environment", async () => {
   const tenantId = await seedTenant(database.db, { live: 2 ** 53 - 1 });
   const live = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
   const inTest = await seedKey(database.db, tenantId, { scopes: ["*"] }, live.record);

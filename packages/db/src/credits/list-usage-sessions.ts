@@ -59,15 +59,15 @@ type SessionsOf = Owner &
 /** The maximum number of sessions that a page reads when filters omit some. */
 const MAX_ROWS_READ = 5000;
 
-/** The text for one of 32 choices of filters. */
+/** The text of the statement for one of 32 choices of filters. */
 const select = (shape: typeof pageStatement, hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
   const { where, orderBy } = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
   const conditions = filters.map((filter) => UNINDEXED[filter]);
   const list = { table: usageSessions, id: usageSessions.id, item: SESSION };
   if (!hasEndUser) return boundedPage(list, { where, orderBy }, conditions, { shape });
-  // The index of end users has no sessions without one.
+  // The index of end users contains only sessions with an end user.
   const read = { where: sql`${where} and ${USER_ID} is not null`, orderBy };
-  // The same order for the rows that are read. Their user is a column, which the server knows to be in order.
+  // The same order for the read rows. Their end user is a column, whose order the server knows.
   const ofRead = newestBy([[sql`end_user_id`, inputColumn("endUserId")]]).orderBy;
   return boundedPage(list, read, conditions, { also: sql`, ${USER_ID} as end_user_id`, orderBy: ofRead, shape });
 };
@@ -96,7 +96,7 @@ export const listUsageSessions = (
   return db.batch(STATEMENTS.page(...formOf({ from, to, ...filters })), page, tenantId);
 };
 
-/** How many of the owner's sessions match, of the newest `MAX_COUNTED` of the window. One statement. */
+/** How many of the owner's newest `MAX_COUNTED` sessions of the window match. One statement. */
 export const countUsageSessions = async (
   db: Db,
   { tenantId, environment }: Owner,
@@ -107,14 +107,14 @@ export const countUsageSessions = async (
 };
 
 type OpenSessionsOf = Owner & { apiKeyId: string | null; before: SessionId | null; limit: number; maxRead: number };
-/** More than the open sessions that a tenant can have. They are sorted, with 300 bytes each. */
+/** A bound above the number of open sessions of a tenant. The sessions are sorted, with 300 bytes each. */
 const MAX_OPEN_READ = 100_000;
 const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.sweepAt})`;
 
 /**
  * Reads the open sessions of the tenant by their index, and sorts them: they are few compared with the ended ones. The
- * comparison of rows, the inner order and its limit make the server choose this index. Without any one of these, it
- * read another index and all sessions of the tenant.
+ * comparison of rows, the inner order and its limit make the server choose this index. If one of these is missing, it
+ * reads another index and all sessions of the tenant.
  */
 const selectOpen = (): SQL => {
   const tenantId = sql`${inputColumn("tenantId")} collate "C"`;
@@ -226,7 +226,7 @@ type SumsPage = WrittenPage & { conversations: ConversationSum[] };
 
 /**
  * Sums over the newest sessions of a window, at most `MAX_SESSIONS_OF_SUMMARY` in one page: 5,000 take some 10 ms. A
- * day that does not fit into a page goes on in the next page.
+ * day that does not fit into a page continues in the next page.
  */
 const selectSums = (): SQL => {
   const { where, orderBy } = newestBy([]);
@@ -284,7 +284,7 @@ export const sumUsageSessions = (
   const page = {
     ...{ tenantId, environment, ...idsOf(window, before), groupBy, maxRead: MAX_SESSIONS_OF_SUMMARY },
     firstDay: before === null ? dayOf(new Date(window.from)) : null,
-    // The window ends before its end.
+    // The end of the window is exclusive.
     lastDay: before === null ? dayOf(new Date(Date.parse(window.to) - 1)) : null,
   };
   return db.batch(SUMS, page, tenantId);

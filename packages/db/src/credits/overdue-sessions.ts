@@ -10,8 +10,8 @@ import { usageSessions } from "../schema/credits.ts";
 /**
  * Visits the first open session of each tenant in the index of overdue sessions, one step of the index for each tenant,
  * so that one tenant's thousands of overdue sessions do not hide those of the others. For 10,000 tenants with open
- * sessions this takes 50 ms. While no sweep is due, it ends after one look into the index of all tenants. A session
- * whose sweep is due need not be overdue, because a report may have extended its lease: then the sweep is postponed.
+ * sessions this takes 50 ms. While no sweep is due, it ends after one read of the index of all tenants. A session whose
+ * sweep is due need not be overdue, because a report may have extended its lease: then the sweep is postponed.
  */
 const select = statement<{ tenantId: TenantId; overdueSeconds: number }>(
   "list_overdue_tenants",
@@ -35,7 +35,7 @@ const select = statement<{ tenantId: TenantId; overdueSeconds: number }>(
 );
 
 /**
- * A tenant with sessions whose sweep is due, and for how long the first of them has been overdue; 0 when it is not
+ * A tenant with sessions whose sweep is due, and for how long the first session has been overdue; 0 when it is not
  * overdue.
  */
 export type OverdueTenant = { tenantId: TenantId; overdueSeconds: number };

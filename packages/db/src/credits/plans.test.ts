@@ -137,7 +137,7 @@ ofOneDatabase.each([0, 1, 5])(
   },
 );
 
-ofOneDatabase("a batch of balances, explained: enters by the whole primary key", async () => {
+ofOneDatabase("a batch of balances, explained: reads by the whole primary key", async () => {
   plans.length = 0;
   const environments = ["live", "test", "live"] as const;
   await Promise.all(environments.map((environment) => findCreditBalance(db, world.tenantId, environment)));

@@ -83,7 +83,7 @@ const counters = async (): Promise<number[]> => {
 const release = (id: SessionId) =>
   releaseSession(database.db, id, { isEngine: true, used: null, reason: null }, caller, operatorOrigin());
 
-test("a report, claimed at either release: replayed at the other", async () => {
+test("a report, claimed at one release: replayed at the other", async () => {
   const id = await old.open();
   const report = (idempotencyKey: string) =>
     reportUsage(db, id, { used: 1, leaseSeconds: 60 }, caller, {
@@ -95,7 +95,7 @@ test("a report, claimed at either release: replayed at the other", async () => {
   await old.release(id);
 });
 
-test("a session, opened by the previous release: counted, whichever version ends it", async () => {
+test("a session that the previous release has opened: counted, and ended by both versions", async () => {
   const [first, second] = [await old.open(), await old.open()];
   expect(await counters()).toEqual([2, 2, 2]);
   expect(await old.report(first)).toBe("written");
@@ -106,7 +106,7 @@ test("a session, opened by the previous release: counted, whichever version ends
   expect(await counters()).toEqual([0, 0, 0]);
 });
 
-test("a session, ended by the previous release, released again with another figure: closed", async () => {
+test("a session that the previous release has ended, released again with another usage: closed", async () => {
   const id = await old.open();
   await old.report(id);
   await old.release(id);
@@ -115,7 +115,7 @@ test("a session, ended by the previous release, released again with another figu
   expect((await release(id)).kind).toBe("written");
 });
 
-test("a session of this version, released or swept by the previous release: no longer counted", async () => {
+test("a session of this version that the previous release has released or swept: no longer counted", async () => {
   const { db } = database;
   const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];
   await reportUsage(db, released, { used: 1, leaseSeconds: 60 }, parent);
@@ -127,7 +127,7 @@ test("a session of this version, released or swept by the previous release: no l
   expect(await counters()).toEqual([0, 0, 0]);
 });
 
-test("a call, ended by the previous release: its slot is free after the next pass", async () => {
+test("a call that the previous release has ended: its slot is free after the next pass", async () => {
   const avatarId = await readyAvatar(db, caller);
   await sync(db, "worker", { slots: 3 });
   const [marked, released, swept] = [

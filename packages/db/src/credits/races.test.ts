@@ -40,7 +40,7 @@ const check = async (load: Load) => {
   return findings;
 };
 
-/** Runs the clients of all replicas, with `disturb` beside them. */
+/** Runs the clients of all replicas, and `disturb` at the same time. */
 const runRound = async (
   seed: number,
   operations: number,
@@ -67,14 +67,15 @@ const listOf = (counts: ReadonlyMap<string, number>): string =>
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
 
-/** The outcomes that a history must have. Without them, it has not tested the limits. */
+/** The outcomes that a history must contain, because otherwise it has not tested the limits. */
 const REQUIRED = ["written", "insufficient_credits", "spend_limit_exceeded self", "spend_limit_exceeded ancestor"];
 
-test("three replicas, random operations: no cap passed, nothing lost", async () => {
+test("random operations on three replicas: no cap is exceeded, no credits are lost", async () => {
   let [done, movements, refusals] = [0, 0, 0];
   const seen = new Set<string>();
   const missing = () => REQUIRED.filter((kind) => !seen.has(kind));
-  // A random cap can hide the balance for a whole round, so the outcomes are those of all rounds, and some more if needed.
+  // A random cap can hide the balance for a whole round. So the outcomes of all rounds count, and further rounds are
+  // run if needed.
   for (let seed = 1; done < OPERATIONS || (missing().length > 0 && done < 5 * ROUND); seed += 1000) {
     const { load, findings } = await runRound(seed, Math.min(ROUND, Math.max(OPERATIONS - done, 1000)), async () => {});
     done += load.operations;
@@ -91,7 +92,7 @@ test("three replicas, random operations: no cap passed, nothing lost", async () 
 });
 
 describe("credits after faults", () => {
-  test("random operations, connections ended by the server: no drift", async () => {
+  test("random operations, while the server ends connections: no drift", async () => {
     for (let round = 0; round < (isLong ? 20 : 1); round++) {
       let ended = 0;
       const disturb = async (isOver: () => boolean) => {
@@ -113,7 +114,7 @@ describe("credits after faults", () => {
     }
   });
 
-  test.skipIf(IS_AWAY)("random operations, clients killed: no drift", async () => {
+  test.skipIf(IS_AWAY)("random operations, while clients are killed: no drift", async () => {
     const tenants = await seedLoad(database.db, 2);
     for (let round = 0; round < (isLong ? 50 : 1); round++) {
       const program = "packages/testing/src/credits/load.ts";
@@ -121,7 +122,7 @@ describe("credits after faults", () => {
         startProcess(source(program, database.url, JSON.stringify(tenants), `${round * 100 + replica * 20}`)),
       );
       await Promise.all(killed.map((one) => one.waitFor(/running/)));
-      // During their work, in each round after another part of it.
+      // The kill comes during the work of the clients, after another part of it in each round.
       const before = await countEntries();
       await until(async () => (await countEntries()) >= before + 100 + 20 * (round % 10), { pollMs: 5 });
       for (const one of killed) one.kill("SIGKILL");
@@ -139,7 +140,7 @@ const countEntries = async (): Promise<number> => {
   return row?.["count"] ?? 0;
 };
 
-/** Waits until no statement of a killed client runs any more. */
+/** Waits until the statements of killed clients have ended. */
 const untilQuiet = async (): Promise<void> => {
   const own = client(database.shard?.node ?? database.url);
   const running = () => own`

@@ -1,6 +1,6 @@
 /**
- * Reports and releases in batches: each has its own outcome, as if they came one by one, and none waits for a lock of
- * another one.
+ * Reports and releases in batches: each has its own outcome, as if they came one by one. No change waits for a lock of
+ * another.
  */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -110,11 +110,11 @@ const allKinds = async () => {
 
 describe("a batch of several tenants", () => {
   test.each(["report", "release"] as const)(
-    "of %ss: each has its own outcome, and a refused one changes nothing",
+    "of %ss: each has its own outcome; a refused one changes nothing",
     async (work) => {
       const { callers, changes } = await allKinds();
       const expected = changes.map(([, ofReport, ofRelease]) => (work === "report" ? ofReport : ofRelease));
-      // A release of an overdue session ends it with every outcome.
+      // A release of an overdue session ends it, whatever the outcome.
       const refused = changes.filter(
         ([, kind], at) => expected[at] !== "written" && !(work === "release" && kind === "session_closed"),
       );
@@ -135,7 +135,7 @@ describe("a batch of several tenants", () => {
     },
   );
 
-  test("a session that is named twice in one call: the second is left for the next one", async () => {
+  test("a session that is named twice in one call: the second change is left for the next call", async () => {
     const caller = await newCaller();
     const [twice, once] = (await open(caller, 2)) as [SessionId, SessionId];
     const changes = [
@@ -180,10 +180,10 @@ test("reports and releases of one session at once: one after another, and charge
   expect(await findCreditDrift(db, caller.tenantId, 10)).toEqual([]);
 });
 
-describe("a batch beside a lock", () => {
+describe("a batch and a lock", () => {
   test.each([
     [
-      "a session that is locked",
+      "a locked session",
       (id: SessionId, _: Caller) => holder.client`select from usage_sessions where id = ${id} for update`,
     ],
     [
@@ -211,7 +211,7 @@ describe("a batch beside a lock", () => {
   });
 });
 
-test("a batch of releases, one caller expired while the account of another is waited for: stale, its session open", async () => {
+test("a batch of releases, one caller expires while the account of another is awaited: its release is stale, and its session stays open", async () => {
   const [one, two] = [await newCaller(), await newCaller()];
   const [ofOne, ofTwo] = [...(await open(one, 1)), ...(await open(two, 1))] as [SessionId, SessionId];
   const changes = [
@@ -230,7 +230,7 @@ test("a batch of releases, one caller expired while the account of another is wa
   for (const { tenantId } of [one, two]) expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
 });
 
-test("an Idempotency-Key in a batch, beside others and without one: written once, then replayed", async () => {
+test("an Idempotency-Key in a batch, with and without other keys: written once, then replayed", async () => {
   const caller = await newCaller();
   const all = await open(caller, 8);
   for (const change of [report, release]) {
@@ -244,7 +244,7 @@ test("an Idempotency-Key in a batch, beside others and without one: written once
     expect(first.map(({ kind }) => kind)).toEqual(Array(5).fill("written"));
     const before = await written(all.slice(0, 2));
     const second = await send(8);
-    // Those of the first five that have a key, and three new ones.
+    // Those of the first five with an Idempotency-Key, and three new ones.
     expect(second.map(({ kind }) => kind === "replayed")).toEqual([true, true, false, true, true, false, false, false]);
     expect(second.every(({ kind }) => kind === "replayed" || kind === "written")).toBe(true);
     expect((await written(all.slice(0, 2))).slice(0, 2)).toEqual(before.slice(0, 2));
@@ -255,7 +255,7 @@ test("an Idempotency-Key in a batch, beside others and without one: written once
       expect(replayed.response.etag).toBe(`"${stored.session.version}"`);
     }
     const twice = (await open(caller, 1))[0] as SessionId;
-    // Sent beside another request, so that both come in batches.
+    // Sent together with another request, so that both come in batches.
     const outcomes = await Promise.all([
       change(all[7] as SessionId, PRICE, caller),
       change(twice, PRICE, caller, claimOf("b", twice, change.name)),
@@ -265,7 +265,7 @@ test("an Idempotency-Key in a batch, beside others and without one: written once
   }
 });
 
-test("reports in a batch, above the hold and below the last report: the hold, and the last report", async () => {
+test("reports in a batch, above the hold: the hold counts; below the last report: the last report counts", async () => {
   const caller = await newCaller();
   const ids = (await open(caller, 2)) as [SessionId, SessionId];
   const reportBoth = async (...used: number[]) => {
@@ -291,7 +291,7 @@ test("sessions, marked twice in batches: their version is raised once", async ()
   }
 });
 
-test("a release without usage:write in a batch: marks a started session, ends one before its start or after its lease, and does not find a foreign one", async () => {
+test("a release without usage:write in a batch: marks a started session, ends a session before its start or after its lease, does not find a foreign session", async () => {
   const tenantId = await seedTenant(db, { live: 1000 * PRICE });
   const root = await seedCaller(db, tenantId);
   const [child, stranger] = [

@@ -1,4 +1,4 @@
-/** Limits of open sessions: a batch is decided as its requests would be one by one, and each counter changes once. */
+/** Limits of open sessions: a batch has the same outcomes as its requests one by one. Each counter changes once. */
 import { expect, test } from "bun:test";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -47,7 +47,7 @@ test("a batch above the limits of the key, an ancestor and the tenant: as many s
   expect(await kindsOf(other, [1])).toEqual(["concurrency_limit_reached tenant"]);
 });
 
-test("a session that ends, by a release, by the sweep or never started: its place is free", async () => {
+test("a session that ends, by a release, by the sweep or without a start: frees its place", async () => {
   const world = await worldOf({ maxSessions: 1 });
   for (const end of [
     () => world.release(world.session(0), true, 1, 0),
@@ -76,7 +76,7 @@ test("a started session, released by its key: keeps its place until its end", as
   expect(await kindsOf(world, [0])).toEqual(["written"]);
 });
 
-test("a limit that was lowered below the number of open sessions: none ends, and none opens", async () => {
+test("a limit that is lowered below the number of open sessions: no session ends, and no session opens", async () => {
   const world = await worldOf({});
   await kindsOf(world, [0, 0, 0]);
   await world.setMaxSessions(0, 1);
@@ -85,7 +85,7 @@ test("a limit that was lowered below the number of open sessions: none ends, and
   expect(await kindsOf(world, [0, 0])).toEqual(["written", "concurrency_limit_reached self"]);
 });
 
-test("the limit of a tenant, changed by the operator: stored, with its audit event; of an unknown tenant: nothing", async () => {
+test("the limit of a tenant, changed by the operator: stored, with its audit event; of an unknown tenant: not written", async () => {
   const { db } = database;
   const tenantId = await seedTenant(db);
   const origin = operatorOrigin();

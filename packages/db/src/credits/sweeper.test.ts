@@ -38,7 +38,7 @@ const openSessions = async (tenantId: TenantId): Promise<number> => {
 };
 
 describe("the sweeper", () => {
-  test("overdue sessions, of several tenants: closed, and no others", async () => {
+  test("overdue sessions of several tenants: closed; other sessions stay open", async () => {
     const tenants = [await seedOverdue(3, 200), await seedOverdue(2, 100)];
     const current = await seedTenant(database.db);
     await seedMovement(database.db, current);
@@ -57,7 +57,7 @@ describe("the sweeper", () => {
     expect(lines.filter(({ message }) => message === "closed overdue sessions").at(0)?.sessions).toBe(5);
   });
 
-  test("a locked tenant, at a sweep: other tenants are swept, and a stop waits for the statement", async () => {
+  test("a sweep with a locked tenant: sweeps the other tenants, and a stop waits for the statement", async () => {
     const [blocked, other] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
     const holder = session(database.url);
     await holder.client`begin`;
@@ -65,7 +65,7 @@ describe("the sweeper", () => {
     const first = start();
     const second = start();
     await untilBlocked(database.db);
-    // One sweeper waits for the session of the blocked tenant. The other one skips it.
+    // One sweeper waits for the session of the blocked tenant. The other sweeper skips it.
     await until(async () => (await openSessions(other)) === 0);
     let hasStopped = false;
     const stopping = Promise.all([first.stop(), second.stop()]).then(() => (hasStopped = true));
@@ -77,10 +77,10 @@ describe("the sweeper", () => {
     expect(await openSessions(blocked)).toBe(0);
   });
 
-  test("a failing tenant, at a sweep: other tenants are swept", async () => {
+  test("a sweep with a failing tenant: sweeps the other tenants", async () => {
     const [bad, good] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
     const { client } = database.db;
-    // Its counters cannot take the change.
+    // A constraint of its counters refuses the change.
     await client`update credit_accounts set reserved = 0 where tenant_id = ${bad}`;
     const sweeper = start();
     await until(async () => (await openSessions(good)) === 0);
@@ -94,7 +94,7 @@ describe("the sweeper", () => {
     expect(await findCreditDrift(database.db, bad, 10)).toEqual([]);
   });
 
-  test("a failing database, at a sweep: logged and tried again; the lag grows", async () => {
+  test("a sweep with a failing database: logged and tried again; the lag grows", async () => {
     const { client } = database.db;
     await client`alter table usage_sessions rename to elsewhere`;
     const before = lines.length;
@@ -112,7 +112,7 @@ describe("the sweeper", () => {
     expect(sweeper.stats().swept).toBe(1);
   });
 
-  test("an overdue session, not closable: its age is shown as lag", async () => {
+  test("an overdue session that cannot be closed: its age is shown as lag", async () => {
     const tenantId = await seedOverdue(1, 500);
     const holder = session(database.url);
     await holder.client`begin`;

@@ -10,16 +10,18 @@ import type { Db } from "../connection/pool.ts";
 import { logFields } from "../connection/which-database.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 
-/** Mean interval between two passes. The interval varies by half, so that the passes of several processes spread. */
+/**
+ * Mean interval between two passes. The interval varies by half, so that the passes of several processes do not
+ * coincide.
+ */
 export const SWEEP_INTERVAL_MS = 2000;
 /**
- * The maximum number of sessions of one tenant that one statement closes. It takes 20 ms, in which the tenant can open
- * no session; 1,000 would take 100 ms.
+ * The maximum number of sessions of one tenant that one statement closes. The statement takes 20 ms, in which the
+ * tenant can open no session. With 1,000 it would take 100 ms.
  */
 const SESSIONS = 250;
 /**
- * The maximum number of tenants that one pass visits, with one statement each. The others are the first of the next
- * pass.
+ * The maximum number of tenants that one pass visits, with one statement each. The next pass begins with the others.
  */
 const TENANTS = 1000;
 
@@ -41,13 +43,16 @@ export type SweeperOptions = {
 
 export type Sweeper = {
   stats(): SweepStats;
-  /** Waits for the running statement, and starts no other. */
+  /** Waits for the running statement, and starts no further one. */
   stop(): Promise<void>;
 };
 
 /** Interval after a pass that has left overdue sessions behind. */
 const BUSY_INTERVAL_MS = 100;
-/** How many statements of a pass may fail before it ends: one bad tenant must not stop the sweep of the others. */
+/**
+ * The number of failed statements after which a pass ends, because one bad tenant must not stop the sweep of the
+ * others.
+ */
 const MAX_FAILURES = 3;
 /** While passes fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
@@ -56,8 +61,8 @@ const LOG_INTERVAL_MS = 60_000;
 type Pass = { swept: number; lagSeconds: number; isBehind: boolean; failures: unknown[] };
 
 /**
- * Closes overdue sessions of each tenant that has some, up to `SESSIONS` of each, beginning with the tenant whose
- * session is overdue longest. So a tenant with many such sessions delays the others by one statement a pass.
+ * Closes overdue sessions of each tenant, up to `SESSIONS` of each, beginning with the tenant whose session is overdue
+ * longest. So a tenant with many such sessions delays the others by one statement a pass.
  */
 const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boolean): Promise<Pass> => {
   const overdue = await listOverdueTenants(db, TENANTS);
@@ -123,7 +128,7 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
   };
   const running = run();
   return {
-    // The lag grows from the last list on, so that a sweeper that fails or hangs shows it.
+    // The lag grows from the last list on, so that it also shows a sweeper that fails or hangs.
     stats: () => ({ swept, lagSeconds: known.lagSeconds + (performance.now() - known.at) / 1000 }),
     stop: () => {
       isStopping = true;

@@ -10,7 +10,7 @@ import { openUsageSession, releaseSession, reportUsage, type SessionRequest, swe
 const database = await fileDatabase();
 
 describe("a usage session", () => {
-  test("a session, opened, reported and released: reserves, then charges once", async () => {
+  test("a session, opened, reported and released: holds credits, then charges once", async () => {
     const { db } = database;
     const tenantId = await seedTenant(db);
     const { caller: root, record } = await seedCaller(db, tenantId, { spendLimitCreditMicros: 25_000_000 });
@@ -70,7 +70,7 @@ describe("a usage session", () => {
     });
   });
 
-  test("the reference of a refund: repeated by the same refund alone; used for another session, amount or kind", async () => {
+  test("the reference of a refund, sent again with the same refund: repeated; with another session, amount or kind: refused as used", async () => {
     const { db } = database;
     const tenant = await seedTenant(db, { live: 100 * PRICE });
     const { caller } = await seedCaller(db, tenant);
@@ -90,7 +90,7 @@ describe("a usage session", () => {
     expect(await findCreditBalance(db, tenant, "live")).toMatchObject({ lifetimeUsedCreditMicros: 7 * PRICE });
   });
 
-  test("a session, the clock set back: does not end before its start", async () => {
+  test("a session, after the clock was set back: does not end before its start", async () => {
     const { db } = database;
     const tenant = await seedTenant(db, { live: 20_000_000 });
     const { caller } = await seedCaller(db, tenant);
@@ -108,7 +108,7 @@ describe("a usage session", () => {
   });
 });
 
-test("balances, read at once: each for its own account", async () => {
+test("balances, read concurrently: each of its own account", async () => {
   const { db } = database;
   const [one, other] = [await seedTenant(db, { live: 1, test: 2 }), await seedTenant(db, { live: 3, test: 4 })];
   const owners = [one, other, one, "ten_unknown" as TenantId, other, one].flatMap((owner) =>

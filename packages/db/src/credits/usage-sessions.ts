@@ -104,7 +104,7 @@ const open = batchedWrite<Write & { request: SessionRequest }, OpenOutcome>(
 
 /**
  * Opens a session, and holds credits for it. The stored response of a claim lacks the `SessionResponseFields`, which
- * are stored beside it. One statement; a second one when the caller is being changed.
+ * are stored beside it. One statement. Runs a second one when the caller is being changed.
  */
 export const openUsageSession = (
   db: Db,
@@ -115,7 +115,7 @@ export const openUsageSession = (
 
 /** The outcome of a report or a release. `Details`: the fields of only one of them. */
 export type SessionOutcome<Details> =
-  /** Nothing was written: an earlier request with the same claim was, with this response. */
+  /** Nothing was written: an earlier request with the same claim was written, with this response. */
   | { kind: "replayed"; response: StoredResponse; responseFields: SessionRecord }
   | ({ kind: "written"; session: SessionRecord } & Details)
   /** The session has ended; for a release, with another charge. */
@@ -126,7 +126,7 @@ export type SessionOutcome<Details> =
 type SessionWrite = Write & { change: SessionChange };
 /** `mustEnd` of the session: whether its call must end. */
 type ReportOutcome = SessionOutcome<object>;
-/** `hasEnded`: whether this release has ended the session, and not an earlier one. */
+/** `hasEnded`: whether this release has ended the session; false when an earlier one has. */
 type ReleaseOutcome = SessionOutcome<{ hasEnded: boolean }>;
 
 const sessionOutcomeOf = (row: SessionChangeOutcomeRow, claim: Claim | null): ReleaseOutcome => {
@@ -152,8 +152,8 @@ const sessionOutcomeOf = (row: SessionChangeOutcomeRow, claim: Claim | null): Re
 };
 
 /**
- * Batches of reports or releases. A batch has a session only once, so two changes of one session are made one after the
- * other. Two changes with the same claim name the same session.
+ * Batches of reports or releases. A batch has a session only once, so two changes of one session are executed one after
+ * the other. Two changes with the same claim name the same session.
  */
 const batchedChange = (name: string, call: typeof reportUsages) =>
   batchedWrite<SessionWrite, ReleaseOutcome>(
@@ -171,7 +171,8 @@ const NO_RELEASE = { reason: null, settleEntryId: null, restEntryId: null, reque
 
 /**
  * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole
- * response is stored as response fields. One statement; a second one when the caller or the session is being changed.
+ * response is stored as response fields. One statement. Runs a second one when the caller or the session is being
+ * changed.
  */
 export const reportUsage = (
   db: Db,
@@ -185,21 +186,20 @@ export const reportUsage = (
   return report(db, { change, caller, claim });
 };
 
-/** How a session is released. */
+/** The terms of a release. */
 export type Release = {
   /**
-   * Whether the caller may write usage. Such a caller may say how much the session has used, and may release any
-   * session.
+   * Whether the caller may write usage. Such a caller may state the usage of the session, and may release any session.
    */
   isEngine: boolean;
-  /** The total usage of the session, in credit micros; null when the caller does not say. */
+  /** The total usage of the session, in credit micros; null when the caller does not state it. */
   used: number | null;
   reason: string | null;
 };
 
 /**
- * Ends a session and charges it once, or marks it to be ended by its engine: see `release_sessions.sql`. With a claim,
- * the whole response is stored as response fields. One statement; a second one when the caller or the session is being
+ * Ends a session and charges it once, or marks it for its engine to end: see `release_sessions.sql`. With a claim, the
+ * whole response is stored as response fields. One statement. Runs a second one when the caller or the session is being
  * changed.
  */
 export const releaseSession = (
@@ -218,8 +218,8 @@ export const releaseSession = (
 
 /**
  * Closes overdue sessions, of one tenant or, with null, of all, and returns their number. A statement closes at most a
- * thousand; the statement is repeated until none is left. Correctness does not depend on it: an overdue session can be
- * neither started nor reported.
+ * thousand, and is repeated until all are closed. Correctness does not depend on it: an overdue session can be neither
+ * started nor reported.
  */
 export const sweepSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
   for (let all = 0; ; ) {

@@ -1,4 +1,4 @@
-/** The decision of an operation on credits after a wait for another one: by the committed result of that one. */
+/** Operations on credits that wait for another one: the committed result of the other one decides. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -33,7 +33,9 @@ const whileWaiting = <Result>(
   work: () => Promise<Result>,
   during?: () => Promise<unknown>,
 ): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
-/** Like `whileWaiting`, but the callers of the tenant expire meanwhile. `column` has the time of their end. */
+/**
+ * Like `whileWaiting`, but the callers of the tenant expire meanwhile. `column`: the column with the time of their end.
+ */
 const whileCallersExpire = <Result>(
   tenantId: string,
   before: (client: TestDb["client"]) => Promise<unknown>,
@@ -50,7 +52,7 @@ const kindOf = async (world: CreditWorld, changes: Partial<SessionToOpen> = {}, 
   (await world.open([toOpen(changes)], wait))[0]?.stored;
 
 describe("an open that waits", () => {
-  test("an open, an ancestor's cap lowered in the wait: refused by that cap", async () => {
+  test("an open, an ancestor's cap is lowered during the wait: refused by that cap", async () => {
     const world = await worldOf({ cap: 90 }, { parent: 0 });
     const { id } = world.caller(0);
     const outcome = await whileWaiting(
@@ -60,7 +62,7 @@ describe("an open that waits", () => {
     expect(outcome).toEqual({ kind: "spend_limit_exceeded", limitedBy: "ancestor" });
   });
 
-  test("an open, the key's credits held in the wait: refused by its cap", async () => {
+  test("an open, the credits under the key's cap are held during the wait: refused by the cap", async () => {
     const world = await worldOf({ cap: 100 });
     const { id, tenantId } = world.caller(0);
     const outcome = await whileWaiting(
@@ -71,7 +73,7 @@ describe("an open that waits", () => {
     expect(outcome).toEqual({ kind: "spend_limit_exceeded", limitedBy: "self" });
   });
 
-  test("an open, the balance held in the wait: insufficient credits", async () => {
+  test("an open, the balance is held during the wait: insufficient credits", async () => {
     const world = await worldOf({});
     const outcome = await whileWaiting(
       (client) => client`
@@ -81,7 +83,7 @@ describe("an open that waits", () => {
     expect(outcome).toEqual({ kind: "insufficient_credits" });
   });
 
-  test("an open, less held in the wait: added to it", async () => {
+  test("an open, a part of the balance is held during the wait: its hold is added", async () => {
     const world = await worldOf({ cap: 100 });
     const { id, tenantId } = world.caller(0);
     const outcome = await whileWaiting(
@@ -102,9 +104,9 @@ describe("an open that waits", () => {
   });
 
   test.each([
-    ["an avatar that was deleted", "deleted", { kind: "avatar_not_found" }],
-    ["an avatar that is no longer ready", "failed", { kind: "avatar_not_ready" }],
-  ])("an open, waiting for the account: finds %s", async (_, status, outcome) => {
+    ["a deleted avatar", "deleted", { kind: "avatar_not_found" }],
+    ["an avatar that is not ready", "failed", { kind: "avatar_not_ready" }],
+  ])("an open that waits for the account: finds %s", async (_, status, outcome) => {
     const world = await worldOf({});
     const changed = await whileWaiting(
       async (client) => {
@@ -133,7 +135,7 @@ describe("an open that waits", () => {
     },
   );
 
-  test("a batch of opens, one tenant's caller ended while another's account is waited for: stale", async () => {
+  test("a batch of opens, the caller of one tenant ends while the account of another is awaited: stale", async () => {
     const [one, two] = [await worldOf({}), await worldOf({})];
     const [first, last] = [one, two].toSorted((a, b) => (a.tenantId < b.tenantId ? -1 : 1)) as [
       CreditWorld,
@@ -152,7 +154,7 @@ describe("an open that waits", () => {
     expect((await first.counters()).stored).toEqual((await first.counters()).expected);
   });
 
-  test("an open, the same claim committed in the wait: replayed, although no credits are left", async () => {
+  test("an open, the same claim is committed during the wait: replayed, although no credits are left", async () => {
     const world = await worldOf({ cap: 60 });
     const { tenantId } = world;
     const [first, second] = [world.open([toOpen({ claim: "a" })]), world.open([toOpen({ claim: "a" })])];
@@ -166,7 +168,7 @@ describe("an open that waits", () => {
     expect(row?.["sessions"]).toBe(1);
   });
 
-  test("an open, the meter created in the wait: uses it", async () => {
+  test("an open, the meter is created during the wait: uses the meter", async () => {
     const world = await worldOf({ cap: 100, isMetered: false });
     const { id, tenantId } = world.caller(0);
     const outcome = await whileWaiting(
@@ -177,7 +179,7 @@ describe("an open that waits", () => {
   });
 });
 
-/** The rows of `all` that are locked now. `name` is an expression that names a row. */
+/** The rows of `all` that are locked now. `name`: an SQL expression for the name of a row. */
 const lockedOf = async (all: readonly string[], table: string, name: string, tenantIds: readonly string[]) => {
   const free = await database.db.client.unsafe(
     `select ${name} as name from ${table} where tenant_id = any($1) and ${name} = any($2) for update skip locked`,
@@ -205,7 +207,7 @@ describe("the order of locks", () => {
     ["opening a session", open],
     ["a release", release],
     ["a sweep", sweep],
-  ])("the locks, of %s: meters by primary key, then the account", async (name, work) => {
+  ])("the locks of %s: meters by primary key, then the account", async (name, work) => {
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldOf({}, { parent: 0 }, { parent: 1 });
       const { tenantId } = world;
@@ -234,7 +236,7 @@ describe("the order of locks", () => {
     }
   });
 
-  test("the locks, of a batch: all meters, then the accounts by primary key", async () => {
+  test("the locks of a batch: all meters, then the accounts by primary key", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const worlds = [await worldOf({}), await worldOf({})].toSorted((a, b) => (a.tenantId < b.tenantId ? -1 : 1));
       const tenants = worlds.map(({ tenantId }) => tenantId);
@@ -268,7 +270,7 @@ describe("the end of a session", () => {
     return world.session(0);
   };
 
-  test("an end, by releases and sweeps at once: written once", async () => {
+  test("an end by concurrent releases and sweeps: written once", async () => {
     const world = await worldOf({}, { parent: 0 });
     for (let round = 0; round < 10; round++) {
       const id = await opened(world);
@@ -297,7 +299,7 @@ describe("the end of a session", () => {
     expect({ ...account }).toEqual({ reserved: 0, settled: 0 });
   });
 
-  test("an end, written while a report waits: the report finds it", async () => {
+  test("an end that is written while a report waits: the report finds the session closed", async () => {
     const world = await worldOf({});
     const id = await opened(world);
     const outcome = await whileWaiting(
@@ -307,7 +309,7 @@ describe("the end of a session", () => {
     expect(outcome).toMatchObject({ kind: "session_closed", session: { status: "released", usedCreditMicros: 0 } });
   });
 
-  test("an end, by a sweep while a report is written: not written", async () => {
+  test("an end by a sweep, while a report is written: not written", async () => {
     const world = await worldOf({});
     const id = await opened(world);
     await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
@@ -331,7 +333,7 @@ describe("the end of a session", () => {
   });
 });
 
-test("a release, naming a usage: counts only with usage:write", async () => {
+test("the usage that a release states: counts only with usage:write", async () => {
   const world = await worldOf({});
   for (const [isEngine, reported, charged] of [
     [true, null, 1],
@@ -375,7 +377,7 @@ test("a report that uses up the hold: the call must end", async () => {
   expect(await report(10)).toMatchObject({ session: { mustEnd: true } });
 });
 
-test("amounts, near the largest number: no overflow, limits not exceeded", async () => {
+test("amounts near the largest number: no overflow, limits are not exceeded", async () => {
   const world = await worldOf({ cap: 2 ** 53 - 1 });
   const price = 2 ** 53 - 1;
   expect(await kindOf(world, { price, maxSeconds: 1800, minSeconds: 1800 })).toEqual({

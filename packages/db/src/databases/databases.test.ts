@@ -12,7 +12,7 @@ describe("findIn", () => {
     return value;
   };
 
-  test("the first has it: found, and no other is searched", async () => {
+  test("the first database has it: found, and no other is searched", async () => {
     const asked: number[] = [];
     const find = async (db: Db): Promise<string> => {
       asked.push(db.deadlineMs);
@@ -23,14 +23,14 @@ describe("findIn", () => {
   });
 
   test.each<[string, Record<number, string | Error | null>, string | null]>([
-    ["only the second has it", { 1: null, 2: "two" }, "two"],
-    ["none has it", { 1: null, 2: null }, null],
-    ["the first fails, and the second has it", { 1: new Error("down"), 2: "two" }, "two"],
+    ["only the second database has it", { 1: null, 2: "two" }, "two"],
+    ["no database has it", { 1: null, 2: null }, null],
+    ["the first database fails, the second has it", { 1: new Error("down"), 2: "two" }, "two"],
   ])("%s: found there, or null", async (_, found, expected) => {
     expect(await findIn([one, two], outcome(found))).toBe(expected);
   });
 
-  test("one that fails, and no other has it: the failure, because that one may have it", async () => {
+  test("one database fails, and no other has it: the failure, because the failed one may have it", async () => {
     const find = outcome({ 1: new Error("down"), 2: null });
     await expect(findIn([one, two], find)).rejects.toThrow("down");
     await expect(findIn([two, one], find)).rejects.toThrow("down");
@@ -38,7 +38,7 @@ describe("findIn", () => {
   });
 });
 
-test("combined, with nulls: sums of numbers, the longest of lengths of time, known values", () => {
+test("counts with nulls, combined: sums of numbers, maxima of lengths of time, without the nulls", () => {
   const all = [
     { jobs: 2, oldestSeconds: 5, autoCreate: null },
     { jobs: 3, oldestSeconds: 40, autoCreate: true },
@@ -56,7 +56,7 @@ describe("readAll", () => {
   };
   const readOf = (...all: Db[]) => readAll({ all: () => all } as unknown as Databases, read, 10);
 
-  test("a database that does not respond: the counts of the others", async () => {
+  test("one database does not respond: the counts of the others", async () => {
     expect(await readOf(counted(2), counted(null), counted(3))).toEqual({ jobs: 5 });
   });
 

@@ -1,6 +1,6 @@
 /**
- * The databases of an installation: one, or its shards. An id leads to the database that stores its object. Work
- * without a tenant is done in each database. The rest of the service does not know of shards.
+ * The databases of an installation: one, or its shards. An id determines the database that stores its object. Work
+ * without a tenant is done in each database. The other modules of the service are independent of shards.
  */
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Shards } from "@realtime-avatar/domain/shards";
@@ -18,9 +18,7 @@ export type Databases = {
   /** The databases that can have a key id, or the token of a public URL, the likely one first: see `findIn`. */
   ofKeyId(keyId: string): readonly Db[];
   ofToken(token: string): readonly Db[];
-  /**
-   * Further databases that can have a key id that no database of `ofKeyId` has: shards that were added a moment ago.
-   */
+  /** Recently added shards, which can have a key id that no database of `ofKeyId` has. */
   ofNewKeyId(keyId: string): Promise<readonly Db[]>;
   /** The database whose calls an avatar worker takes: see `shardOfWorkerId`. */
   ofWorker(workerId: string): Db;

@@ -1,4 +1,7 @@
-/** The functions at a node without their shard, as in a call during which the shard moves. Needs Citus: see `citus.ts` of testing. */
+/**
+ * The functions at a node without their shard, as when the shard moves during a call. Needs Citus: see `citus.ts` of
+ * testing.
+ */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { client } from "@realtime-avatar/testing/database";
@@ -18,13 +21,13 @@ const LEFT_OUT =
 /** The tests of functions that the tests of their subject do not call. */
 const ELSEWHERE = ["apps/api/src/calls/preloads.test.ts", "apps/api/src/calls/turns.test.ts"];
 
-/** The functions that directly read or write tables. The others work in the same way on every node. */
+/** The functions that directly read or write tables. The other functions work in the same way on every node. */
 const WITH_TABLES = FUNCTION_FILES.filter((text) =>
   /\b(?:from|join|into|update)\s+(?:public|fleet)\.\w+/.test(text.replaceAll(/--.*/g, "")),
 ).map((text) => /^create function rta\.(\w+)/m.exec(text)?.[1] ?? "");
 
 describe.skipIf(CITUS_BIN === undefined)("the functions, away from their shard", () => {
-  test("each function, called by the tests of its subject: they pass (a new function needs such a test)", async () => {
+  test("each function: the tests of its subject call it, and pass (a new function needs such a test)", async () => {
     const coordinator = await startCitus(CITUS_BIN as string);
     const admin = client(coordinator);
     await admin.unsafe("alter system set track_functions = 'all'");

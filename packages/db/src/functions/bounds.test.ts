@@ -1,4 +1,4 @@
-/** A database function cannot import. A bound of the domain that it repeats must be the same number. */
+/** A database function cannot import, so it repeats bounds of the domain. The numbers must be equal. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";

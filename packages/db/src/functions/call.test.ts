@@ -1,4 +1,4 @@
-/** Values that functions take, encoded here and read by PostgreSQL. */
+/** Parameters of functions: encoded here, read by PostgreSQL. */
 import { expect, test } from "bun:test";
 import { codePoint } from "@realtime-avatar/domain/testing";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -20,7 +20,7 @@ const database = await fileDatabase();
 await database.db.client.unsafe(`
   create type encoded as (word text, words text[], bytes bytea, time timestamptz, object json, whole bigint, yes boolean)`);
 
-/** Text that a careless encoder would read as its own syntax. PostgreSQL stores neither U+0000 nor lone surrogates. */
+/** Text that a careless encoder would confuse with its syntax. PostgreSQL stores neither U+0000 nor lone surrogates. */
 const word = fc.oneof(
   fc.constantFrom(
     "",
@@ -56,7 +56,7 @@ const row = fc.record<Values>({
   yes: nullable(fc.boolean()),
 });
 
-test("a list of records, random: read as sent", async () => {
+test("a random list of records: read as sent", async () => {
   const property = fc.asyncProperty(fc.array(nullable(row), { maxLength: 5 }), async (rows) => {
     const read = await database.db.run<Record<string, unknown>>(
       `select word, to_json(words)::text as words, bytes,
@@ -84,14 +84,14 @@ test("a list of records, random: read as sent", async () => {
   await fc.assert(property, { numRuns: process.env["LONG"] === "1" ? 500 : 150 });
 });
 
-test("a null element, in a list: null, not a record", async () => {
+test("a null element in a list: null, not a record", async () => {
   const [read] = await database.db.run<{ isNull: boolean }>(`select ($1::encoded[])[1] is null as "isNull"`, [
     list(values)([null]),
   ]);
   expect(read?.isNull).toBe(true);
 });
 
-test("lists of bytes and numbers, random: read as sent", async () => {
+test("random lists of bytes and numbers: read as sent", async () => {
   const property = fc.asyncProperty(
     fc.array(nullable(fc.uint8Array({ maxLength: 40 }))),
     fc.array(nullable(fc.integer())),
@@ -108,7 +108,7 @@ test("lists of bytes and numbers, random: read as sent", async () => {
   await fc.assert(property, { numRuns: 50 });
 });
 
-test("a view of a buffer, encoded: only its own bytes", async () => {
+test("a view of a buffer, encoded: only the bytes of the view", async () => {
   const surrounded = new Uint8Array([1, 2, 3, 4]).subarray(1, 3);
   expect(list()([surrounded])).toBe('{"\\\\x0203"}');
 });

@@ -8,9 +8,7 @@ import { functionFiles, functionName } from "./files.ts";
 
 const SRC = join(import.meta.dir, "..");
 
-/**
- * Tokens that begin or end a statement in PL/pgSQL, tokens that nest, and tokens that must not be mistaken for these.
- */
+/** Tokens that begin or end a statement in PL/pgSQL, tokens that nest, and similar tokens to distinguish from them. */
 const TOKEN = /--.*|'(?:[^']|'')*'|\b(?:case|end\s+if|end\s+loop|end|then|else|loop|begin|declare)\b|[();]/g;
 
 /** The single SQL statements and expressions of a function or of a listing of statements, without comments. */
@@ -99,7 +97,7 @@ const setsOf = (query: string): string[] =>
     ([, set = ""]) => set,
   );
 
-/** The variable that a query is assigned to. */
+/** The variable to which a query is assigned. */
 const assignedBy = (query: string): string => /^(\w+)(?:\[[^\]]*\])* :=/.exec(query)?.[1] ?? "";
 
 const takesRow = (text: string): string =>
@@ -110,7 +108,7 @@ const rowFunctions = (
 /** A row that a query reads, as the first argument of a function whose first parameter is a row of a table. */
 const ROW_ARGUMENT = new RegExp(`\\brta\\.(?:${rowFunctions.join("|")})\\((?![pv]_)`);
 
-/** What is wrong with a query, and with the one that follows it. */
+/** The faults of a query, given the query after it. */
 const faultsOf = (query: string, next: string, ownTyped: ReadonlySet<string>): string[] => {
   const faults: [boolean, string][] = [
     [
@@ -131,11 +129,11 @@ const faultsOf = (query: string, next: string, ownTyped: ReadonlySet<string>): s
           /\* interval\b|\bmake_interval\([^()]*\b(?![pv]_)\w+\.\w[^()]*\)(?!\) at time zone)/.test(set) ||
           casesOf(set).some((one) => /\binterval\b|_interval\(/.test(one)),
       ),
-      "a time plus an interval is stable: in SET it is refused of a column, and within CASE or COALESCE: compute it before",
+      "a time plus an interval is stable: Citus refuses it in SET of a column, and within CASE or COALESCE; compute it before",
     ],
     [
       TABLE.test(query) && called(query).some((name) => withTables.has(name)),
-      "a function that reads tables is called in a query of tables: call it by itself",
+      "a function that reads tables is called in a query of tables: call it in a separate statement",
     ],
     [
       /\binsert into\b[^()]*\([^()]*\)\s*select\b(?:(?!\bfrom\b|\bon conflict\b).)*\bwhere\b/s.test(query),
@@ -232,12 +230,12 @@ describe("SQL that can be distributed", () => {
     expect(allFaults(codeOf("f", text))).toEqual([]);
   });
 
-  test("the functions, searched for forms that Citus refuses: none", () => {
+  test("the functions: have no form that Citus refuses", () => {
     expect(functions.length).toBeGreaterThan(100);
     expect(functions.flatMap(allFaults)).toEqual([]);
   });
 
-  test("the statements, searched for forms that Citus refuses: none", () => {
+  test("the statements: have no form that Citus refuses", () => {
     expect(statements.length).toBeGreaterThan(80);
     expect(statements.flatMap(allFaults)).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { generateFunctionFiles } from "./files.ts";
 
 const GENERATED = join(import.meta.dir, "../../generated");
 await Bun.write(join(GENERATED, "function-files.ts"), await generateFunctionFiles());
-// Imported only now, because these modules import the file that was just written.
+// Imported only now, because these modules import the new file.
 const { openDatabase } = await import("../open.ts");
 const { generate } = await import("./generate.ts");
 

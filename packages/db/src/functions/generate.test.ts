@@ -4,7 +4,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { generate } from "./generate.ts";
 
-/** The functions of one database. */
+/** Only on one database. */
 const database = await fileDatabase({ isOne: true });
 
 test("generated/functions.ts, compared with what `bun run functions` writes: equal", async () => {

@@ -10,14 +10,14 @@ const SRC = join(import.meta.dir, "..");
 const LITERAL = /^(?:null(?:::\S+)?|true|false|-?\d+|'[^']*')$/;
 const LABEL = /^\/\* (\w+) \*\//;
 
-/** The text of a file, its comments replaced by spaces. */
+/** The text of a file, with spaces in place of its comments. */
 const textOf = async (path: string): Promise<string> =>
   (await Bun.file(join(SRC, path)).text()).replaceAll(/--.*/g, (comment) => " ".repeat(comment.length));
 const texts = await Promise.all(
   (await functionFiles()).map(async (path) => ({ name: functionName(path), path, text: await textOf(path) })),
 );
 
-/** The parts of a list up to its end: a bracket that was not opened in it, or `end`. */
+/** The parts of a list, up to an unmatched closing bracket or `end`. */
 const listIn = (text: string, end: RegExp = /^$/): string[] => {
   const parts = [""];
   let depth = 0;
@@ -45,7 +45,7 @@ const attributes = new Map(
     ]),
 );
 
-/** The name of a value: its label, or that of the column or the variable. Null for an expression without a label. */
+/** The name of a value: its label, or the name of the column or variable. Null for an expression without a label. */
 const nameIn = (value: string): string | null =>
   LABEL.exec(value)?.[1] ?? /(?:^|[.\])])([a-z]\w*)$/.exec(value)?.[1]?.replace(/^[pv]_/, "") ?? null;
 

@@ -31,11 +31,11 @@ const schemas = async (): Promise<string[]> => {
 };
 
 describe("the files of the functions", () => {
-  test("the files, listed: all part of the schema", () => {
+  test("the list of files: all are part of the schema", () => {
     expect(FUNCTION_FILES.toSorted()).toEqual(files.toSorted());
   });
 
-  test("the comment of each file: explains it, with its locks", () => {
+  test("the comment of each file: explains the function and its locks", () => {
     for (const [at, path] of paths.entries()) {
       const text = files[at] ?? "";
       const [comment = ""] = text.match(/^(--.*\n)+/) ?? [];
@@ -59,14 +59,14 @@ describe("the files of the functions", () => {
 });
 
 describe("the schema of the functions", () => {
-  test("the schema, three processes migrating at once: created by one", async () => {
+  test("the schema, when three processes migrate at once: one creates it", async () => {
     await database.db.client.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
     const created = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
     expect(created.toSorted()).toEqual([false, false, true]);
     expect(await schemas()).toEqual([FUNCTIONS_SCHEMA]);
   });
 
-  test("the functions of the schema: the rights of the caller, and none for everyone", async () => {
+  test("the functions of the schema: run with the rights of the caller, without rights for everyone", async () => {
     const rows = await database.db.client<{ name: string; isDefiner: boolean; isPublic: boolean }[]>`
       select proname as name, prosecdef as "isDefiner",
         proacl is null or exists (select from aclexplode(proacl) where grantee = 0) as "isPublic"
@@ -75,7 +75,7 @@ describe("the schema of the functions", () => {
     expect(rows.filter(({ isDefiner, isPublic }) => isDefiner || isPublic)).toEqual([]);
   });
 
-  // Otherwise each call costs as much as a small statement, for example when the declared volatility does not fit the
+  // Otherwise each call would cost as much as a small statement, for example if the declared volatility did not fit the
   // expression.
   test("a function of one expression, called in a query: becomes part of the query", async () => {
     const { client } = database.db;
@@ -94,7 +94,7 @@ describe("the schema of the functions", () => {
     }
   });
 
-  test("the schema, of another version: used beside this one", async () => {
+  test("the schema of another version: used at the same time", async () => {
     const other = functionsSchema(
       FUNCTION_FILES.map((text) => text.replaceAll("interval '7 days'", "interval '9 days'")),
     );
@@ -119,7 +119,7 @@ describe("the schema of the functions", () => {
     expect(written?.["written"]).toBe(true);
   });
 
-  test("pruneFunctions, with other schemas: drops other versions, keeps foreign schemas", async () => {
+  test("pruneFunctions: drops the schemas of other versions, keeps foreign schemas", async () => {
     const other = functionsSchema([...FUNCTION_FILES, "-- another version"]);
     await database.db.client.unsafe(
       `${other.create} create schema if not exists rta_reports; create schema if not exists rta`,
@@ -144,7 +144,7 @@ describe("a dropped schema under a running replica", () => {
     };
   };
 
-  test("a write, the schema dropped: not executed; works again after the schema is restored", async () => {
+  test("a write after the schema is dropped: not executed; after it is restored: executed", async () => {
     for (const prepare of [true, false]) {
       const db = connect(database.url, { connections: 1, connectMs: 30_000, prepare });
       const write = await keyWriter(db);
@@ -162,7 +162,7 @@ describe("a dropped schema under a running replica", () => {
     }
   });
 
-  test("running writes, the schema dropped: no outcome is unknown", async () => {
+  test("running writes while the schema is dropped: no outcome is unknown", async () => {
     const db = connect(database.url, { connections: 4, connectMs: 30_000 });
     const write = await keyWriter(db);
     const holder = client(database.url);

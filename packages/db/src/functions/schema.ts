@@ -1,7 +1,7 @@
 /**
- * The schema of the database functions, which make the writes of callers and of root keys. Its name contains a hash of
- * their text, and the schema is never changed. So replicas of two versions use two schemas side by side. `migrate`
- * creates the schema.
+ * The schema of the database functions, which execute the writes of callers and the creates of root keys. Its name
+ * contains a hash of their text, and the schema is never changed. So replicas of two versions use two schemas side by
+ * side. `migrate` creates the schema.
  *
  * The files are valid SQL in a schema `rta`, so that they can be tried in psql.
  */

@@ -11,14 +11,14 @@ const SRC = join(import.meta.dir, "..");
 const CLOCK = /\b(?:now|(?:clock|statement|transaction)_timestamp)\(\)|\bcurrent_timestamp\b/g;
 /**
  * The allowed contexts before a clock: a truncation, a comparison, a difference, a function that only compares or
- * truncates it, and the time of an id.
+ * truncates the time, and the time of an id.
  */
 const BEFORE =
   /(?:date_trunc\('milliseconds', |[<>]=? ?|<= \([\w.]+, | - |rta\.\w+_to_serve\(|rta\.may_report\([^;]*|rta\.close_sessions\([^;]*|checked_at := |v_at constant timestamptz := )$/;
 /** The allowed contexts after a clock: a difference, or the name under which a statement returns it. */
 const BEHIND = /^(?: - | as "checkedAt")/;
 
-/** The lines of an SQL text that store a clock, or keep it in a variable, without truncating it. */
+/** The lines of an SQL text that store a clock in a row or a variable without truncating it. */
 const untruncated = (text: string): string[] => {
   const code = text.replaceAll(/--.*/g, "").replaceAll(/\brta_[0-9a-f]{12}\./g, "rta.");
   return [...code.matchAll(CLOCK)].flatMap(({ 0: clock, index }) => {

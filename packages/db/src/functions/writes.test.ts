@@ -1,4 +1,4 @@
-/** The functions under waits, hostile input and hostile neighbours, called like the service calls them. */
+/** The functions under waits, hostile input and hostile neighbours. The calls are those of the service. */
 import { describe, expect, test } from "bun:test";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -59,7 +59,7 @@ const create = async (db: Runner, creates: readonly AvatarToCreate[], wait = fal
 };
 const kinds = (outcomes: readonly { kind: string | null }[]) => outcomes.map(({ kind }) => kind);
 
-/** How many rows a tenant has in each table that a create writes. */
+/** The number of rows of a tenant in each table that a create writes. */
 const counts = async ({ tenantId }: Caller) => {
   const [row] = await database.db.client<{ avatars: number; events: number; claims: number }[]>`
     select (select count(*)::integer from avatars where tenant_id = ${tenantId}) as avatars,
@@ -90,7 +90,7 @@ const whileCallerExpires = <Result>(
   );
 
 describe("a claim that another request holds", () => {
-  test("a held claim, rolled back: taken by the waiting one", async () => {
+  test("a held claim that is rolled back: the waiting request takes it", async () => {
     const caller = await newCaller();
     const outcomes = await whileWaiting(
       (holder) => create(holder, [{ caller, key: "a" }]),
@@ -101,7 +101,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(caller)).toEqual({ avatars: 2, events: 2, claims: 1 });
   });
 
-  test("a held claim, committed: replayed to the waiting one, its neighbours are written", async () => {
+  test("a held claim that is committed: replayed to the waiting request; the other writes of its batch are written", async () => {
     const caller = await newCaller();
     let first: Awaited<ReturnType<typeof create>> = [];
     const outcomes = await whileWaiting(
@@ -116,7 +116,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(caller)).toEqual({ avatars: 4, events: 4, claims: 3 });
   });
 
-  test("a held claim whose caller expires during the wait: not taken, nothing written", async () => {
+  test("a request whose caller expires while it waits for a claim: takes no claim, writes nothing", async () => {
     const caller = await newCaller();
     let other = caller;
     const outcomes = await whileCallerExpires(
@@ -133,7 +133,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(other)).toEqual({ avatars: 1, events: 1, claims: 1 });
   });
 
-  test("a claim, a day old, taken eight times at once: replaced by one", async () => {
+  test("a claim that is a day old, with eight concurrent requests: one request replaces it", async () => {
     const caller = await newCaller();
     await create(database.db, [{ caller, key: "a" }]);
     await database.db.client`update idempotency_claims set created_at = now() - interval '24 hours'`;
@@ -143,7 +143,7 @@ describe("a claim that another request holds", () => {
   });
 });
 
-test("two batches, claiming the same keys in opposite orders: no deadlock, each once", async () => {
+test("two batches that claim the same keys in opposite orders: no deadlock, each key once", async () => {
   const [one, two] = [await newCaller(), await newCaller()];
   for (let round = 0; round < ROUNDS; round++) {
     const creates = Array.from(
@@ -157,7 +157,7 @@ test("two batches, claiming the same keys in opposite orders: no deadlock, each 
 });
 
 describe("the caller of a write", () => {
-  test("a caller, at two versions in one batch: stale at the older one", async () => {
+  test("a caller with two versions in one batch: stale with the older one", async () => {
     const before = await newCaller();
     await database.db.client`update api_keys set version = version + 1 where id = ${before.id}`;
     const after = await findTestCaller(database.db, before.credentialKeyId);
@@ -166,7 +166,7 @@ describe("the caller of a write", () => {
     expect(await counts(after)).toEqual({ avatars: 1, events: 1, claims: 0 });
   });
 
-  test("a caller, expiring while its change waits for the avatar: nothing changed", async () => {
+  test("a caller that expires while its change waits for the avatar: nothing is changed", async () => {
     const caller = await newCaller();
     const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
     const update = async (displayName: string, db: Runner = database.db) => {
@@ -198,7 +198,7 @@ describe("the caller of a write", () => {
     expect({ ...row }).toEqual({ name: "first", version: 2 });
   });
 
-  test("a caller, expiring while its rotation waits for credentials: nothing rotated", async () => {
+  test("a caller that expires while its rotation waits for credentials: nothing is rotated", async () => {
     const caller = await newCaller();
     const target = await newCaller(caller);
     const [row] = await whileCallerExpires(
@@ -216,7 +216,7 @@ describe("the caller of a write", () => {
   });
 
   test.each(["tenantId", "id", "version", "credentialKeyId", "lineage"] as const)(
-    "a caller, without %s: not valid, and not the operator",
+    "a caller without %s: not valid, and not treated as the operator",
     async (field) => {
       const parent = await newCaller();
       const whole = await newCaller(parent);
@@ -251,7 +251,7 @@ describe("the caller of a write", () => {
   );
 });
 
-test("a secret, reported for another key: revokes nothing", async () => {
+test("a secret that is reported for another key: revokes nothing", async () => {
   const [reporter, target] = [await newCaller(), await newCaller()];
   const event = auditEvent("api_key.reported_leaked", target, operatorOrigin());
   const revoke = (reporterKeyId: string) =>
@@ -261,7 +261,7 @@ test("a secret, reported for another key: revokes nothing", async () => {
   expect(await revoke(target.credentialKeyId)).toHaveLength(1);
 });
 
-test("a quota, in a batch of several tenants: counts for each separately", async () => {
+test("a quota, in a batch of several tenants: counted separately for each", async () => {
   const [full, free, gone] = [await newCaller(), await newCaller(), await newCaller()];
   await seedKey(database.db, full.tenantId);
   await database.db.client`update api_keys set revoked_at = now() where id = ${gone.id}`;
@@ -283,9 +283,9 @@ test("a quota, in a batch of several tenants: counts for each separately", async
 
 test.each([
   ["null accepts every version", null, "written"],
-  ["an empty list accepts none", [], "unchanged"],
-  ["a list accepts its own", ["7", "1"], "written"],
-  ["text that is no version is none", ["one"], "unchanged"],
+  ["an empty list accepts no version", [], "unchanged"],
+  ["a list accepts its versions", ["7", "1"], "written"],
+  ["text that is not a version accepts no version", ["one"], "unchanged"],
 ] as const)("the accepted versions of a change of an avatar: %s", async (_, versions, kind) => {
   const caller = await newCaller();
   const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
@@ -308,7 +308,7 @@ test.each([
 });
 
 describe("the names in the functions", () => {
-  test("names, without a search path: found", async () => {
+  test("names without a search path: found", async () => {
     const caller = await newCaller();
     const db = session(database.url);
     await db.client`set search_path = ''`;
@@ -316,7 +316,7 @@ describe("the names in the functions", () => {
     await db.close();
   });
 
-  test("names, of temporary tables put first: do not divert a write", async () => {
+  test("temporary tables with the same names, first in the search path: do not divert a write", async () => {
     const caller = await newCaller();
     const db = session(database.url);
     for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_claims"]) {
@@ -327,7 +327,7 @@ describe("the names in the functions", () => {
     expect(await counts(caller)).toEqual({ avatars: 1, events: 1, claims: 1 });
   });
 
-  test("names of claims, in every locale: sorted as their primary key", async () => {
+  test("the names of claims, in every locale: sorted like their primary key", async () => {
     const rows = await database.db.client<{ name: string }[]>`
       select attribute.attname as name from pg_attribute attribute join pg_class type on type.oid = attrelid
       join pg_collation on pg_collation.oid = attcollation

@@ -1,4 +1,4 @@
-/** Batches of creates: each create has its own outcome. Claims: of several attempts, one writes. */
+/** Batches of creates: each create has its own outcome. Claims: one of several attempts writes. */
 import { describe, expect, test } from "bun:test";
 import { connectTo, IS_AWAY, session } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
@@ -33,7 +33,7 @@ const revoke = ({ id }: Caller, to = database.db) =>
   to.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${id}`;
 
 describe("a batch of creates", () => {
-  test("a batch, of several callers: each resource with its own event", async () => {
+  test("a batch of several callers: each resource has its event", async () => {
     const [one, two] = [await seedCaller(database.db), await seedCaller(database.db)];
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, (_, index) => create(index % 2 ? one : two, `name ${index} "ü\\`)),
@@ -46,7 +46,7 @@ describe("a batch of creates", () => {
     }
   });
 
-  test.skipIf(IS_AWAY)("a batch, one create refused by the database: only that one fails", async () => {
+  test.skipIf(IS_AWAY)("a batch with a create that the database refuses: only this create fails", async () => {
     const caller = await seedCaller(database.db);
     const names = Array.from({ length: 20 }, (_, index) => (index === 7 ? "x".repeat(1000) : `name ${index}`));
     const outcomes = await Promise.allSettled(names.map((name) => create(caller, name)));
@@ -54,7 +54,7 @@ describe("a batch of creates", () => {
     expect(await written(caller)).toHaveLength(19);
   });
 
-  test("a batch, one caller revoked: only the others' creates are written", async () => {
+  test("a batch with a revoked caller: only the creates of the other callers are written", async () => {
     const [valid, revoked] = [await seedCaller(database.db), await seedCaller(database.db)];
     await revoke(revoked);
     const outcomes = await Promise.all(
@@ -69,7 +69,7 @@ describe("a batch of creates", () => {
   test.each([
     ["first", [0, 1, 2]],
     ["among others", [3, 5, 7]],
-  ])("a batch, a caller being changed, %s: only the creates of that caller wait", async (_, places) => {
+  ])("a batch with a caller that is being changed, %s: only the creates of this caller wait", async (_, places) => {
     const [valid, changing] = [await seedCaller(database.db), await seedCaller(database.db)];
     const holder = session(database.url);
     await holder.client`begin`;
@@ -108,7 +108,7 @@ describe("a batch of creates", () => {
     expect(await written(one)).toHaveLength(2);
   });
 
-  test("a batch, with all outcomes: each at its own position, with and without claims", async () => {
+  test("a batch with all outcomes: each at its position, with and without claims", async () => {
     const [valid, full, revoked] = await Promise.all([1, 2, 3].map(() => seedCaller(database.db)));
     if (!valid || !full || !revoked) throw new Error("no callers");
     const quota = 10;
@@ -149,7 +149,7 @@ describe("a batch of creates", () => {
     const names = await database.db.client<{ name: string }[]>`
       select name from api_keys where name like 'place %' order by name`;
     expect(names.map(({ name }) => name)).toEqual(["place 0", "place 2", "place 7", "place 9"]);
-    // A refused create leaves no claim: the same Idempotency-Key can be used again.
+    // A refused create leaves no claim, so the same Idempotency-Key can be used again.
     const claims = await database.db.client<{ key: string }[]>`
       select idempotency_key as key from idempotency_claims where tenant_id in ${database.db.client([
         full.tenantId,
@@ -158,7 +158,7 @@ describe("a batch of creates", () => {
     expect(claims.map(({ key }) => key)).toEqual(["done"]);
   });
 
-  test("accepted creates, the pool closed: written or not executed", async () => {
+  test("accepted creates, when the pool is closed: written or not executed", async () => {
     const caller = await seedCaller(database.db);
     const closing = connectTo(database, { connections: 1 });
     const creates = Array.from({ length: 30 }, (_, index) => create(caller, `name ${index}`, null, closing));
@@ -175,7 +175,7 @@ describe("a batch of creates", () => {
 });
 
 describe("creates with an Idempotency-Key", () => {
-  test("concurrent creates, sharing keys: each written once, the others replayed", async () => {
+  test("concurrent creates with shared Idempotency-Keys: one of each is written, the others are replayed", async () => {
     const [one, two] = [await seedCaller(database.db), await seedCaller(database.db)];
     const attempts = Array.from({ length: 60 }, (_, index) => ({
       caller: index % 2 ? one : two,
@@ -205,7 +205,7 @@ describe("creates with an Idempotency-Key", () => {
     }
   });
 
-  test("creates, on two replicas in opposite orders: no deadlock, each once", async () => {
+  test("creates on two replicas in opposite orders: no deadlock, each is written once", async () => {
     const caller = await seedCaller(database.db);
     const other = connectTo(database, { connections: 4 });
     const rounds = 10;
@@ -222,7 +222,7 @@ describe("creates with an Idempotency-Key", () => {
     expect(await written(caller)).toHaveLength(40 * rounds);
   });
 
-  test("a claim, older than 24 hours: replaced; a newer one: replayed", async () => {
+  test("a claim older than 24 hours: replaced; a newer claim: replayed", async () => {
     const caller = await seedCaller(database.db);
     await Promise.all(["x", "old", "y"].map((key) => create(caller, key, key)));
     await database.db.client`
@@ -235,7 +235,7 @@ describe("creates with an Idempotency-Key", () => {
   test.each([
     ["rolls back", "rollback", "written"],
     ["commits", "commit", "replayed"],
-  ] as const)("a create, waiting for another that %s (%s): %s", async (_, end, kind) => {
+  ] as const)("a create that waits for another, which %s (%s): %s", async (_, end, kind) => {
     const caller = await seedCaller(database.db);
     const outcome = await whileHeld(
       database,

@@ -8,13 +8,13 @@ import { type Claim, outcomeAmong, type WriteOutcome, type WriteOutcomeRow } fro
 /** The fields of every batched write. */
 export type Write = { caller: AnyCaller; claim: Claim | null };
 
-/** The fields of every create, beside the new row. */
+/** The fields of every create, in addition to the new row. */
 export type Create = Write & { audit: AuditEventRecord };
 
-/** The outcome of a create. A refused create writes nothing and keeps no claim. */
+/** The outcome of a create. A refused create writes nothing and stores no claim. */
 export type CreateOutcome<Refusal extends string> = WriteOutcome | { kind: Refusal };
 
-/** The parameters of every database function that makes a batch of writes. */
+/** The parameters of every database function for a batch of writes. */
 type Parameters = {
   callers: readonly AnyCaller[];
   callerAt: readonly number[];

@@ -15,7 +15,7 @@ const age = (caller: Caller, idempotencyKey: string, by: string) => db.client`
   where tenant_id = ${caller.tenantId} and idempotency_key = ${idempotencyKey}`;
 
 describe("findStoredResponse", () => {
-  test("a stored response, found: equal to that of the first attempt", async () => {
+  test("a stored response, found: equals the response of the first attempt", async () => {
     const caller = await seedCaller(db);
     await write(caller, "k");
     const { request, idempotencyKey, ...response } = newClaim("k", "k");
@@ -31,7 +31,7 @@ describe("findStoredResponse", () => {
     } as never);
   });
 
-  test("a stored response, of another key, request or Idempotency-Key: not found", async () => {
+  test("a stored response, for another key, request or Idempotency-Key: not found", async () => {
     const caller = await seedCaller(db);
     const sibling = await seedCaller(db, caller.tenantId);
     await write(caller, "k");
@@ -53,7 +53,7 @@ describe("findStoredResponse", () => {
   });
 });
 
-test("writeOutcome, of an unknown kind: throws", () => {
+test("writeOutcome of an unknown kind: throws", () => {
   const { request: _, idempotencyKey: __, ...response } = newClaim("k");
   expect(writeOutcome({ kind: "replayed", ...response })).toEqual({ kind: "replayed", response });
   expect(writeOutcome({ kind: "stale", ...response })).toEqual({ kind: "stale" });
@@ -61,7 +61,7 @@ test("writeOutcome, of an unknown kind: throws", () => {
 });
 
 describe("sweepIdempotencyKeys", () => {
-  test("a sweep, of claims of several ages: deletes those older than 24 hours", async () => {
+  test("a sweep, with claims of several ages: deletes claims older than 24 hours", async () => {
     const caller = await seedCaller(db);
     for (const key of ["old", "older", "recent"]) await write(caller, key);
     // Deletes the rows of earlier tests.
@@ -73,7 +73,7 @@ describe("sweepIdempotencyKeys", () => {
     expect(rows).toEqual([{ idempotency_key: "recent" }] as never);
   });
 
-  test("a sweep, of more rows than a statement takes: deletes all except locked ones", async () => {
+  test("a sweep of more rows than one statement deletes: deletes all except locked rows", async () => {
     const caller = await seedCaller(db);
     await db.client.unsafe(`
       insert into idempotency_claims

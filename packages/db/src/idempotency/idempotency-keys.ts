@@ -1,8 +1,8 @@
 /**
  * Requests with an `Idempotency-Key`. The database function that does the work of such a request claims its
- * `Idempotency-Key`, by inserting it with the response: before the work (`claim_idempotency_keys.sql`) or, for sessions, under
- * the locks of the work. A later request with the same
- * `Idempotency-Key`, or one at the same time, finds the claim, writes nothing and gets the stored response. A claim lasts 24 hours by the database's clock.
+ * `Idempotency-Key`, by inserting it with the response: before the work (`claim_idempotency_keys.sql`) or, for
+ * sessions, under the locks of the work. A later or concurrent request with the same `Idempotency-Key` finds the claim,
+ * writes nothing and gets the stored response. A claim lasts 24 hours by the database's clock.
  */
 import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
 import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
@@ -20,11 +20,11 @@ export type StoredResponse = {
   etag: string;
   /** The body, as text in UTF-8 or sealed. */
   responseBody: Uint8Array;
-  /** The credential with whose secret the body is sealed; null when it is not. */
+  /** The credential whose secret seals the body; null for an unsealed body. */
   sealedFor: string | null;
 };
 
-/** The claim of a request, with its response if it is the first. */
+/** The claim of a request, with the response to store if it is the first one. */
 export type Claim = StoredResponse & { request: string; idempotencyKey: string };
 
 /** The members of a response that only the write knows. The stored response lacks them; they are stored beside it. */
@@ -73,7 +73,7 @@ const response = { bodyHash, status, location, etag, responseBody, sealedFor } s
 const LIFETIME = sql.raw(`interval '${CLAIM_HOURS} hours'`);
 const IS_OVER = sql`${idempotencyClaims.createdAt} <= now() - ${LIFETIME}`;
 /**
- * Not `not IS_OVER`, because for that the server may use the index of the times and read all claims: see
+ * Not written as `not IS_OVER`, because the server might then use the index of the times and read all claims: see
  * requests_to_admit.sql.
  */
 const IS_KEPT = sql`now() - ${idempotencyClaims.createdAt} < ${LIFETIME}`;
@@ -104,7 +104,7 @@ export const findStoredResponse = async (
   return { kind: "replayed", response, responseFields };
 };
 
-/** Deletes claims that are over, and skips locked ones. Returns the number of deleted claims. */
+/** Deletes expired claims, and skips locked ones. Returns the number of deleted claims. */
 export const sweepIdempotencyKeys = createSweep(
   "sweep_idempotency_keys",
   idempotencyClaims,

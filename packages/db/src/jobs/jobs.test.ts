@@ -74,7 +74,7 @@ const meterOf = async ({ tenantId, environment }: Caller) => {
 };
 
 describe("the claim of a job", () => {
-  test("a claim, several jobs due: the one due longest; none before it is due", async () => {
+  test("a claim, with several jobs: the job that is due longest; no job before it is due", async () => {
     const caller = await seedCaller(db);
     const at = (seconds: number) => ({ runAt: new Date(Date.now() + seconds * 1000) });
     const { job: late } = await add(caller, at(-10));
@@ -87,7 +87,7 @@ describe("the claim of a job", () => {
     expect(await jobStats(db)).toEqual({ queued: 0, running: 2, oldestSeconds: 0 });
   });
 
-  test("the oldest waiting time, of a served tenant: 0; of another: its age", async () => {
+  test("the oldest waiting time, of a served tenant: 0; of another tenant: the age of its job", async () => {
     const caller = await seedCaller(db);
     const long = { runAt: new Date(Date.now() - 600_000) };
     await add(caller, long);
@@ -102,13 +102,13 @@ describe("the claim of a job", () => {
     expect((await jobStats(db)).oldestSeconds).toBeGreaterThanOrEqual(599);
   });
 
-  test("a claim, of other kinds: does not take the job", async () => {
+  test("a claim of other kinds: does not take the job", async () => {
     await add(await seedCaller(db));
     expect(await claimJob(db, jobClaim({ kinds: [] }))).toBeNull();
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
   });
 
-  test("a claim, of a job whose lease is over: takes the job", async () => {
+  test("a claim, with a job whose lease has ended: takes the job", async () => {
     const caller = await seedCaller(db);
     const { job } = await add(caller);
     const lost = await claimed(1);
@@ -127,7 +127,7 @@ describe("the claim of a job", () => {
     expect([await takenSlots(db), await jobsLeft(db)]).toEqual([0, 0]);
   });
 
-  test("a claim, the number of slots changing: as many jobs as slots", async () => {
+  test("claims, while the number of slots changes: as many jobs as slots", async () => {
     const caller = await seedCaller(db);
     for (let at = 0; at < 8; at++) await add(caller);
     const [first, second] = [await claimed(2), await claimed(2)];
@@ -147,7 +147,7 @@ describe("the claim of a job", () => {
 });
 
 describe("the turns of tenants", () => {
-  test("the turn, of several tenants: the one served longest ago, first one never served", async () => {
+  test("the turn of several tenants: first tenants that were never served, then the one served longest ago", async () => {
     const [flood, other, late] = [await seedCaller(db), await seedCaller(db), await seedCaller(db)];
     for (let at = 0; at < 50; at++) await add(flood);
     for (let at = 0; at < 3; at++) await add(other);
@@ -164,7 +164,7 @@ describe("the turns of tenants", () => {
     expect(turns).toBe("FOFOLFOFFF");
   });
 
-  test("the turn, of 80 tenants, some not due: each tenant is served", async () => {
+  test("the turn of 80 tenants, some without due jobs: each tenant with due jobs is served", async () => {
     const callers: Caller[] = [];
     for (let at = 0; at < 80; at++) callers.push(await seedCaller(db));
     for (const [at, caller] of callers.entries()) {
@@ -185,7 +185,7 @@ describe("the turns of tenants", () => {
 });
 
 describe("the renewal of a lease", () => {
-  test("a renewal, of an overdue lease: extends the job's and the slot's", async () => {
+  test("a renewal of an overdue lease: extends the leases of the job and of the slot", async () => {
     await add(await seedCaller(db));
     const job = await claimed(1);
     await expireLeases(db);
@@ -197,7 +197,7 @@ describe("the renewal of a lease", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("a renewal, the slot taken by another job: fails", async () => {
+  test("a renewal, after another job has taken the slot: fails", async () => {
     const caller = await seedCaller(db);
     await add(caller, { runAt: new Date(Date.now() - 5000) });
     const job = await claimed(1);
@@ -205,7 +205,7 @@ describe("the renewal of a lease", () => {
     await expireLeases(db);
     expect(await claimed(1)).toMatchObject({ id: next.id });
     expect(await renewJob(db, job, 60)).toBe(false);
-    // Finished work counts nevertheless.
+    // The finished work is still accepted.
     expect(await finish(job)).toBe("finished");
     expect([await takenSlots(db), await jobsLeft(db)]).toEqual([1, 1]);
   });
@@ -219,7 +219,7 @@ describe("the job of an upload", () => {
     const started = await startAsset(db, job);
     expect(started).toEqual({ ...asset, status: "processing", version: 2, updatedAt: expect.any(Date) } as never);
     expect(await findAsset(db, caller, asset.id)).toEqual(started);
-    // A second worker that begins anew finds this state.
+    // A second worker, which begins again, finds this state.
     expect(await startAsset(db, job)).toEqual(started);
     expect(await finish(job)).toBe("finished");
     const { kind: _, ...file } = READY;
@@ -244,7 +244,7 @@ describe("the job of an upload", () => {
     expect(await readAuditTrail(db, asset)).toHaveLength(2);
   });
 
-  test("an upload's job, failed: the asset fails, and no longer counts", async () => {
+  test("an upload's job, failed: the asset fails, and the quota no longer counts it", async () => {
     const caller = await seedCaller(db);
     const { asset } = await add(caller);
     const job = await claimed();
@@ -290,7 +290,7 @@ describe("the job of an upload", () => {
     expect(await retry(last, 3)).toBe("lost");
   });
 
-  test("an upload's job, all its workers dead: ended at once", async () => {
+  test("an upload's job, after the death of all its workers: ended at once", async () => {
     const caller = await seedCaller(db);
     await add(caller);
     // The first death costs no attempt.
@@ -305,7 +305,7 @@ describe("the job of an upload", () => {
   });
 });
 
-test("an import, retried: pending until its file is there", async () => {
+test("an import, retried: pending until its file has arrived", async () => {
   const caller = await seedCaller(db);
   const { asset } = await addRemote(caller);
   const job = await claimed();
@@ -320,7 +320,7 @@ test("an import, retried: pending until its file is there", async () => {
   expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 700 });
 });
 
-test("a deleted asset whose job ends later: not revived, the slot is freed", async () => {
+test("a deleted asset whose job ends later: not revived; the slot is freed", async () => {
   const caller = await seedCaller(db);
   const ends: ((job: ClaimedJob) => Promise<unknown>)[] = [
     (job) => finish(job),
@@ -338,7 +338,7 @@ test("a deleted asset whose job ends later: not revived, the slot is freed", asy
       kind: "written",
     });
     const deleted = await findAsset(db, caller, asset.id);
-    // The worker may still be busy. Until it notices, the slot is taken.
+    // The worker may still be busy. It keeps its slot until it notices.
     expect(await takenSlots(db)).toBe(1);
     expect(await end(job)).toEqual(["lost", "lost", "lost", "lost", false, [null, false]][at]);
     expect(await findAsset(db, caller, asset.id)).toEqual(deleted);
@@ -356,7 +356,7 @@ test("an ended asset whose job still exists: unchanged", async () => {
   expect([(await findAsset(db, caller, asset.id))?.status, await jobsLeft(db)]).toEqual(["deleted", 0]);
 });
 
-test("an upload, not arrived after a day: failed; an import: not", async () => {
+test("an upload without a file after a day: failed; an import without a file: not failed", async () => {
   const [one, two] = [await seedCaller(db), await seedCaller(db)];
   const { secret } = await seedKey(db, one.tenantId, { environment: "test", scopes: ["*"] });
   const inTest = await findTestCaller(db, secret.keyId);

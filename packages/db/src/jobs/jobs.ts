@@ -17,8 +17,8 @@ export type { JobRecord } from "@realtime-avatar/domain/job";
 /** A job that a worker holds until its lease ends. */
 export type ClaimedJob = JobRecord & {
   /**
-   * How often the job has been claimed, including this claim. It also counts workers that died while they ran this job
-   * alone, so it can exceed the maximum number of attempts; then `retryJob` ends the job.
+   * The number of claims of the job, including this one. It also counts workers that died while they ran this job
+   * alone, so it can exceed the maximum number of attempts. Then `retryJob` ends the job.
    */
   attempts: number;
   /**
@@ -34,7 +34,7 @@ export type JobClaim = {
   /** Different for each claim. */
   lease: string;
   leaseSeconds: number;
-  /** Maximum jobs of one tenant at once. The same number of videos may run beside them. */
+  /** Maximum number of jobs of one tenant at once. The same number of videos may run in addition. */
   slots: number;
   kinds: readonly JobKind[];
 };
@@ -49,7 +49,7 @@ export const claimJobBeside = async (db: Runner, claim: JobClaim): Promise<Claim
   return row.id === null ? "alone" : ({ ...row, lease: claim.lease } as ClaimedJob);
 };
 
-/** The same for a worker that runs no job, and so can run a job that must run alone. One statement. */
+/** Like `claimJob`, for an idle worker, which can run a job that must run alone. One statement. */
 export const claimJob = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | null> => {
   const [row] = await callClaim(db, { ...claim, isIdle: true });
   return row ? ({ ...row, lease: claim.lease } as ClaimedJob) : null;
@@ -57,7 +57,7 @@ export const claimJob = async (db: Runner, claim: JobClaim): Promise<ClaimedJob 
 
 /**
  * Extends the lease of a job. False: the lease is lost, and the worker must stop. With 0 seconds the lease runs out at
- * once, as if the worker had died. One statement.
+ * once, as after the death of the worker. One statement.
  */
 export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number): Promise<boolean> => {
   const [row] = await callRenew(db, { job, lease: job.lease, leaseSeconds });
@@ -65,12 +65,13 @@ export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number
 };
 
 export type JobFailure = {
-  /** The reason of the failure, for the operator. At most 500 characters are kept. */
+  /** The reason of the failure, for the operator. At most 500 characters are stored. */
   error: string;
-  /** When to try again. */
+  /** The delay before the next attempt. */
   delaySeconds: number;
   /**
-   * After how many claims the job has failed. Null when the worker hands the job back; then the attempt does not count.
+   * The maximum number of claims, after which the job has failed. Null when the worker hands the job back; then the
+   * attempt does not count.
    */
   maxAttempts: number | null;
 };
@@ -119,7 +120,7 @@ export type JobStats = {
   running: number;
   /**
    * How long the oldest queued job has been due, among the tenants that no worker serves now; 0 without one. A tenant
-   * with more jobs than slots waits for its own jobs, which is no reason for an alert.
+   * with more jobs than slots waits only for its own jobs, so it needs no alert.
    */
   oldestSeconds: number;
 };

@@ -20,7 +20,7 @@ const claimBeside = () => claimJobBeside(db, jobClaim({ slots: 3 }));
 const claimed = (): Promise<ClaimedJob> => claimedJob(db, { slots: 3 });
 const retry = (job: ClaimedJob) => retryJob(db, job, { error: "x", delaySeconds: 0, maxAttempts: 5 }, operatorOrigin());
 
-test("a job whose lease has run out, claimed again: the first time costs no attempt, each further time one", async () => {
+test("a job whose lease has run out, claimed again: the first time uses no attempt; each further time uses one", async () => {
   const { job } = await add(await seedCaller(db));
   expect(await claimed()).toMatchObject({ attempts: 1, runsAlone: false });
   for (const attempts of [1, 2, 3]) {
@@ -31,7 +31,7 @@ test("a job whose lease has run out, claimed again: the first time costs no atte
   }
 });
 
-test("a job that ran alone, given back: after this attempt it may run beside others again", async () => {
+test("a job that ran alone, given back: from then on it may run with others again", async () => {
   await add(await seedCaller(db));
   await claimed();
   await expireLeases(db);
@@ -43,13 +43,13 @@ test("a job that ran alone, given back: after this attempt it may run beside oth
   expect(await claimBeside()).toBeNull();
 });
 
-test("a lease that is renewed for 0 seconds: the job can be claimed at once, and runs alone", async () => {
+test("a lease, renewed for 0 seconds: the job can be claimed at once, and runs alone", async () => {
   const { job } = await add(await seedCaller(db));
   expect(await renewJob(db, await claimed(), 0)).toBe(true);
   expect(await claimed()).toMatchObject({ id: job.id, attempts: 1, runsAlone: true });
 });
 
-test("a job that ends its worker each time, beside others: it is identified, and the others lose no attempt", async () => {
+test("a job that kills its worker each time, among other jobs: identified, and the others lose no attempt", async () => {
   const caller = await seedCaller(db);
   const { job: poison } = await add(caller);
   for (let count = 0; count < 2; count++) await add(caller);
@@ -59,7 +59,7 @@ test("a job that ends its worker each time, beside others: it is identified, and
     await expireLeases(db);
     const job = await claimed();
     attempts.set(job.id, job.attempts);
-    // The worker dies each time, until the job is given up.
+    // The worker dies at each attempt, until the job is given up.
     if (job.id === poison.id && job.attempts <= 5) continue;
     await db.client`delete from jobs where id = ${job.id}`;
     await db.client`update job_slots set lease = null, leased_until = null`;

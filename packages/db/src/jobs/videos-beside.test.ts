@@ -32,7 +32,7 @@ const withCredits = async (): Promise<Caller> => seedCaller(db, await seedTenant
 const addVideo = async (caller: Caller): Promise<string> =>
   (await seedVideo(db, caller, await readyAvatar(db, caller))).video.id;
 
-test("a tenant of one slot with a video that is rendered: its files go on, its next video waits", async () => {
+test("a tenant with one slot, while its video is rendered: its files are processed, its next video waits", async () => {
   const caller = await withCredits();
   const videos = [await addVideo(caller), await addVideo(caller)];
   const rendered = await claimedJob(db, { slots: 1 });
@@ -52,7 +52,7 @@ test("a tenant of one slot with a video that is rendered: its files go on, its n
   expect((await claimedJob(db, { slots: 1 })).targetId).toBe(videos[1] as string);
 });
 
-test("the oldest waiting time, of a file beside a video that is rendered: that of the file", async () => {
+test("the oldest waiting time, with a file while a video is rendered: that of the file", async () => {
   const caller = await withCredits();
   await addVideo(caller);
   await addVideo(caller);
@@ -62,7 +62,7 @@ test("the oldest waiting time, of a file beside a video that is rendered: that o
   expect((await jobStats(db)).oldestSeconds).toBeWithin(59, 3000);
 });
 
-test("a worker that takes no more videos, 40 tenants with videos before it: finds the file of another tenant", async () => {
+test("a worker that takes no more videos, with 40 tenants with videos first in turn: finds the file of another tenant", async () => {
   for (let count = 0; count < 40; count++) await addVideo(await withCredits());
   const job = await addFile(await seedCaller(db));
   const kinds = ["process_asset", "prepare_avatar"] as const;

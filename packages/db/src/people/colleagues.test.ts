@@ -1,4 +1,6 @@
-/** Rules about one person, one session or one passkey, beside another person of the same tenant and other passkeys of that person. */
+/**
+ * Rules about one person, session or passkey, while the tenant has another person and the person has other passkeys.
+ */
 import { expect, test } from "bun:test";
 import {
   newInvitation,
@@ -45,7 +47,7 @@ const signIn = async ({ id: userId }: PersonCaller, passkey: PasskeyRecord) => {
   const isWritten = await insertUserSession(db, created, useOf(passkey), newChallenge(), origin);
   return isWritten ? created.session.id : null;
 };
-/** Two people of the tenant: one with two passkeys and an identity, and another with the same. */
+/** Two people of the tenant, each with two passkeys and an identity. */
 const seedTwo = async () => {
   const people = [await seedPerson(db, tenantId, "owner"), await seedPerson(db, tenantId, "owner")] as const;
   const [one, other] = await Promise.all(
@@ -69,7 +71,7 @@ test("a passkey, used: only its counter and its last use change", async () => {
     { tenantId, userId: one.caller.id, passkeyId: one.second.id, userAgent: null },
     origin,
   );
-  // A counter that has not increased is that of a copy.
+  // A counter that has not increased shows a copy of the authenticator.
   for (const [counter, isAccepted] of [
     [0, false],
     [1, false],
@@ -106,7 +108,7 @@ test("a session, verified: only this one; with the passkey of a colleague: refus
   expect(ids(verified)).toEqual([one.caller.sessionId]);
 });
 
-test("a passkey, deleted: its other sessions end, and no others; that of a colleague is not found", async () => {
+test("a passkey, deleted: only its other sessions end; the passkey of a colleague is not found", async () => {
   const { one, other } = await seedTwo();
   const ofFirst = await signIn(one.caller, one.passkey);
   const before = await sessions();
@@ -124,7 +126,7 @@ test("a passkey, deleted: its other sessions end, and no others; that of a colle
   expect((await sessions()).sort()).toEqual(left.sort());
 });
 
-test("the last way to sign in, while colleagues have other ways: kept", async () => {
+test("the last way to sign in, while colleagues have other ways: cannot be deleted", async () => {
   const { one } = await seedTwo();
   const origin = seedOrigin(one.caller);
   expect((await deletePasskey(db, one.second.id, ANY, one.caller, origin)).kind).toBe("written");
@@ -143,7 +145,7 @@ test("the last way to sign in, while colleagues have other ways: kept", async ()
   );
 });
 
-test("the limits of passkeys, identities and sessions: of each person", async () => {
+test("the limits of passkeys, identities and sessions: separate for each person", async () => {
   const { one, other } = await seedTwo();
   for (let count = 2; count < MAX_PASSKEYS; count++) await addPasskey(other.caller);
   for (let count = 1; count < MAX_IDENTITIES; count++) await addIdentity(other.caller);
@@ -177,7 +179,7 @@ test("a sign-in beyond the limit: ends the idle session, even if another one is 
   expect([left.length, left.includes(older), left.includes(idle)]).toEqual([MAX_SESSIONS, true, false]);
 });
 
-test("the end of an expired session, or of a colleague's session: not found", async () => {
+test("the end of an expired session or of a colleague's session: not found", async () => {
   const { one, other } = await seedTwo();
   const end = (id: string | null, ofOthers: boolean) =>
     endUserSession(db, id as never, { ofOthers, ...ANY }, one.caller, seedOrigin(one.caller));
@@ -187,7 +189,7 @@ test("the end of an expired session, or of a colleague's session: not found", as
   expect((await end(other.session, true)).kind).toBe("written");
 });
 
-test("a person, removed: the links to and from that person are deleted, those of a colleague are kept", async () => {
+test("a person, removed: the links for and by this person are deleted, the links of a colleague remain", async () => {
   const { one, other } = await seedTwo();
   const third = await seedPerson(db, tenantId, "viewer");
   const invite = async (by: PersonCaller, email: string, userId: PersonCaller["id"] | null) => {

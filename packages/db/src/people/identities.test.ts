@@ -1,4 +1,4 @@
-/** The statements of identities, run by a role with only the rights of the service, and the races that they decide. */
+/** The statements and races of identities, run by a role with only the rights of the service. */
 import { describe, expect, test } from "bun:test";
 import {
   type IdentityRecord,
@@ -43,7 +43,7 @@ const sessionsOf = async ({ id }: PersonCaller) =>
   (await database.db.client<{ id: string }[]>`select id from user_sessions where user_id = ${id}`).map((row) => row.id);
 
 describe("a role with the rights of the service", () => {
-  test("the role, with identities: signs in, verifies, links and unlinks", async () => {
+  test("the role: signs in, verifies, links and unlinks with identities", async () => {
     const { caller, identity } = await seed("owner");
     const origin = seedOrigin(caller);
     expect(caller.session).toMatchObject({ passkeyId: null, identityId: identity.id });
@@ -66,7 +66,7 @@ describe("a role with the rights of the service", () => {
     expect((await deleteIdentity(db, second.id, ISSUER, caller, origin)).kind).toBe("not_found");
   });
 
-  test("the other sessions of a deleted identity: ended", async () => {
+  test("an identity, deleted: its other sessions end", async () => {
     const { caller, identity } = await seed("viewer");
     const second = newIdentity(caller.user);
     await insertIdentity(db, second, newChallenge(), caller, seedOrigin(caller));
@@ -107,7 +107,7 @@ describe("a role with the rights of the service", () => {
     expect(await Promise.all(kept.map(isOpen))).toEqual([true, true]);
   });
 
-  test("an identity, of another user or used twice: refused", async () => {
+  test("an identity of another user, or an attempt that is used twice: refused", async () => {
     const [one, other] = [await seed("viewer"), await seed("owner")];
     expect((await deleteIdentity(db, one.identity.id, ISSUER, other.caller, seedOrigin(other.caller))).kind).toBe(
       "not_found",
@@ -137,7 +137,7 @@ describe("a role with the rights of the service", () => {
 });
 
 describe("the last way to sign in", () => {
-  test("the deletion of the last way: refused; identities count only while their issuer is in use", async () => {
+  test("the deletion of the last way to sign in: refused; identities count only while their issuer is in use", async () => {
     const { caller, identity } = await seed("viewer");
     const origin = seedOrigin(caller);
     expect((await deleteIdentity(db, identity.id, ISSUER, caller, origin)).kind).toBe("last_passkey");
@@ -150,7 +150,7 @@ describe("the last way to sign in", () => {
     expect((await deletePasskey(db, passkey.id, { ...ANY, issuer: ISSUER }, caller, origin)).kind).toBe("written");
   });
 
-  test("a passkey and an identity, both deleted at once: one stays", async () => {
+  test("a passkey and an identity, deleted at once: one stays", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { caller, identity } = await seed("viewer");
       const origin = seedOrigin(caller);
@@ -159,7 +159,7 @@ describe("the last way to sign in", () => {
       const [first, second] = await Promise.all([
         deletePasskey(db, passkey.id, { ...ANY, issuer: ISSUER }, caller, origin),
         deleteIdentity(db, identity.id, ISSUER, caller, origin),
-        // This takes the same locks meanwhile.
+        // This statement takes the same locks at the same time.
         signInWith(caller, identity),
       ]);
       expect([first.kind, second.kind].toSorted()).toEqual(["last_passkey", "written"]);

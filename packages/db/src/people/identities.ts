@@ -20,7 +20,7 @@ import { selectColumns, statement } from "../query/statement.ts";
 import { userIdentities } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
-/** A person has at most this many identities. One is usual; a change of the provider needs a second one. */
+/** The maximum number of identities of a person. One is usual. A change of the provider needs a second one. */
 export const MAX_IDENTITIES = 5;
 
 /** The use of an identity, after the response of its provider was verified. */

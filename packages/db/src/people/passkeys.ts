@@ -1,4 +1,4 @@
-/** Passkeys: how people sign in. */
+/** Passkeys, with which people sign in. */
 import type { PasskeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
 import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import type { PasskeyRecord } from "@realtime-avatar/domain/people/people";
@@ -22,7 +22,7 @@ import { createSweep, selectColumns, statement } from "../query/statement.ts";
 import { passkeys, spentChallenges } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
-/** A person has at most this many passkeys: the options of a registration list them. */
+/** The maximum number of passkeys of a person. The options of a registration list all of them. */
 export const MAX_PASSKEYS = 20;
 
 /** A response signed by a passkey, after its signature was verified. */

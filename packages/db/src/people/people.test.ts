@@ -49,14 +49,14 @@ const ANY = { versions: null };
 /** The role may not invite as the operator. */
 const seed = (role: Role) => seedPerson(db, tenantId, role, { owner: database.db });
 
-test("passkeys of a person, up to the limit: written; one more: over the quota", async () => {
+test("the passkeys of a person, up to the limit: written; a further one: over the quota", async () => {
   const { caller } = await seed("owner");
   const add = () => insertPasskey(db, newPasskey(caller.user), newChallenge(), caller, seedOrigin(caller));
   for (let count = 1; count < MAX_PASSKEYS; count++) expect(await add()).toEqual({ kind: "written" });
   expect(await add()).toEqual({ kind: "over_quota" });
 });
 
-test("the role, with people: registers, signs in, changes and removes", async () => {
+test("the role: registers, signs in, changes and removes people", async () => {
   const { caller, passkey } = await seed("owner");
   const origin = seedOrigin(caller);
   expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
@@ -108,7 +108,7 @@ test("the role, with people: registers, signs in, changes and removes", async ()
   }
 });
 
-test("the last seen times, of removed users and sessions: swept after a day, even if written again", async () => {
+test("the last-seen times of removed users and sessions: swept after a day, even if written again", async () => {
   const { caller } = await seed("owner");
   const { caller: gone } = await seed("viewer");
   const seen = async () => {
@@ -139,11 +139,11 @@ describe("two invitations of one address", () => {
   const isValid = async ({ token }: ReturnType<typeof create>) => (await findInvitation(db, token))?.isValid ?? false;
 
   test.each([false, true])(
-    "two invitations, created at once: the last is valid; another before them: %p",
+    "two invitations, created at once: only the last is valid; with an earlier invitation: %p",
     async (isAnother) => {
       if (isAnother) await insert(create());
       const [first, second] = [create(), create()];
-      // Like the first of them, before its commit.
+      // Writes like the first invitation, before its commit.
       const other = session(database.url);
       await other.client`begin`;
       await other.client`
@@ -161,7 +161,7 @@ describe("two invitations of one address", () => {
     },
   );
 
-  test("sixteen invitations, created at once: one is valid", async () => {
+  test("sixteen invitations of one address, created at once: one is valid", async () => {
     const all = Array.from({ length: 16 }, create);
     const outcomes = await Promise.all(all.map(insert));
     expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(["written"]));
@@ -171,7 +171,7 @@ describe("two invitations of one address", () => {
 });
 
 describe("concurrent changes of people", () => {
-  test("changes of people, in random lock orders: all end", async () => {
+  test("concurrent changes of people, in random order: all end without a deadlock", async () => {
     const owners = await Promise.all(Array.from({ length: 4 }, () => seed("owner")));
     const outcomes: string[] = [];
     const note = async (change: Promise<{ kind: string }>) => void outcomes.push((await change).kind);
@@ -188,7 +188,7 @@ describe("concurrent changes of people", () => {
           ];
         }),
       );
-      // The versions of the users have increased. Without a new look-up, every write would be stale.
+      // Looks up the users again, because with their old versions every write would be stale.
       for (const owner of owners) {
         const user = (await findUser(db, tenantId, owner.caller.id)) as UserRecord;
         owner.caller = { ...owner.caller, user, version: user.version };
@@ -197,7 +197,7 @@ describe("concurrent changes of people", () => {
     expect(new Set(outcomes)).toEqual(new Set(["written", "stale", "over_quota", "not_found"]));
   });
 
-  test("a change, by a person: its event names the person", async () => {
+  test("a change by a person: its event names the person", async () => {
     const { caller } = await seed("owner");
     const event = auditEvent("user.updated", { tenantId, environment: "live", id: caller.id }, seedOrigin(caller));
     expect([event.actorId, event.actorKeyId]).toEqual([caller.id, null]);

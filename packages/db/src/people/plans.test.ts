@@ -135,7 +135,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     },
   ],
   [
-    "a new passkey, its name and its end",
+    "a new passkey, its change and its deletion",
     async () => {
       const added = newPasskey(caller.user);
       expect((await insertPasskey(db, added, newChallenge(), caller, seedOrigin(caller), claim())).kind).toBe(
@@ -146,7 +146,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     },
   ],
   [
-    "a new identity, its look-ups, its use and its end",
+    "a new identity, its look-ups, its use and its deletion",
     async () => {
       const identity = { ...{ tenantId, id: newId("idn", new Date(), random), userId: caller.id }, ...ACCOUNT };
       expect((await insertIdentity(db, identity, newChallenge(), caller, seedOrigin(caller))).kind).toBe("written");
@@ -170,7 +170,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     },
   ],
   [
-    "another name, another role and the removal of a user",
+    "the change of a name or a role, and the removal of a user",
     async () => {
       const { user } = await seedPerson(db, tenantId, "owner");
       expect((await updateUser(db, user.id, { name: "y" }, ANY, caller, seedOrigin(caller))).kind).toBe("written");

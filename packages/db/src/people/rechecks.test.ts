@@ -1,6 +1,6 @@
 /**
- * The values that a write of a person reads again under its locks. `bun run test:mutations` runs this file on functions
- * without one of these checks.
+ * The values that a write of a person checks again under its locks. `bun run test:mutations` runs this file on
+ * functions without one of these checks.
  */
 import { describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
@@ -54,9 +54,9 @@ const seedPerson = async (role: Role) => {
   return { caller: inEnvironment(found.person, "live"), passkey };
 };
 
-/** Writes of a person, in each of the ways in which a write locks its caller. */
+/** Writes of a person, one for each way in which a write locks its caller. */
 const WRITES: Record<string, (caller: PersonCaller, passkey: PasskeyRecord) => Promise<{ kind: string }>> = {
-  "another name of a passkey": (caller, { id }) => updatePasskey(db, id, "y", ANY, caller, seedOrigin(caller)),
+  "the change of a passkey's name": (caller, { id }) => updatePasskey(db, id, "y", ANY, caller, seedOrigin(caller)),
   "another name": (caller) => updateUser(db, caller.id, { name: "y" }, ANY, caller, seedOrigin(caller)),
   "an invitation": (caller) => {
     const email = `${crypto.randomUUID()}@example.com`;
@@ -64,7 +64,7 @@ const WRITES: Record<string, (caller: PersonCaller, passkey: PasskeyRecord) => P
     return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, seedOrigin(caller));
   },
   "a further identity": (caller) => insertIdentity(db, newIdentity(caller), newChallenge(), caller, seedOrigin(caller)),
-  "the end of an identity": async (caller) => {
+  "the deletion of an identity": async (caller) => {
     const { tenantId: of, id, userId, issuer, subject } = newIdentity(caller);
     await db.client`
       insert into user_identities (tenant_id, id, user_id, issuer, subject, created_at)
@@ -77,7 +77,8 @@ const CHANGES: Record<string, (caller: PersonCaller) => string> = {
   "has ended": ({ sessionId }) => `delete from user_sessions where id = '${sessionId}'`,
   "has expired": ({ sessionId }) =>
     `update user_sessions set expires_at = clock_timestamp() - interval '1 second' where id = '${sessionId}'`,
-  "is of a person with another role": ({ id }) => `update users set role = 'viewer', version = 2 where id = '${id}'`,
+  "belongs to a person with another role": ({ id }) =>
+    `update users set role = 'viewer', version = 2 where id = '${id}'`,
 };
 
 describe.each(Object.keys(WRITES))("%s", (name) => {
@@ -89,7 +90,7 @@ describe.each(Object.keys(WRITES))("%s", (name) => {
     expect(await write(caller, passkey)).toEqual({ kind: "stale" });
   });
 
-  test("a write that needs the passkey, used too long ago: stale", async () => {
+  test("a write that needs the passkey, whose last use is too long ago: stale", async () => {
     const { caller, passkey } = await seedPerson("owner");
     await db.client`update user_sessions set verified_until = clock_timestamp() - interval '1 second' where id = ${caller.sessionId}`;
     expect(await write({ ...caller, needsPasskey: true }, passkey)).toEqual({ kind: "stale" });
@@ -117,7 +118,7 @@ describe("a link of a person", () => {
   });
 });
 
-test("a challenge, used twice: counts once", async () => {
+test("a challenge, used twice: accepted once", async () => {
   const { caller, passkey } = await seedPerson("viewer");
   const challenge = newChallenge();
   const signIn = () => {
@@ -129,7 +130,7 @@ test("a challenge, used twice: counts once", async () => {
   expect([await signIn(), await signIn()]).toEqual([true, false]);
 });
 
-test("two owners, both demoting themselves at once: one stays", async () => {
+test("two owners who demote themselves at once: one stays an owner", async () => {
   const own = await seedTenant(db);
   const before = tenantId;
   tenantId = own;
@@ -147,7 +148,7 @@ test("two owners, both demoting themselves at once: one stays", async () => {
   await other.close();
 });
 
-test("a person, signing in beyond the bound: sessions within the bound", async () => {
+test("a person who signs in more often than the bound: the sessions stay within the bound", async () => {
   const { caller, passkey } = await seedPerson("viewer");
   for (let count = 0; count < MAX_SESSIONS; count++) {
     const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };

@@ -141,7 +141,7 @@ export const findUserSession = async (
   return found?.stored ?? null;
 };
 
-/** A person has at most this many valid sessions. A further sign-in ends the oldest. */
+/** The maximum number of valid sessions of a person. A further sign-in ends the oldest one. */
 export const MAX_SESSIONS = 20;
 
 /** The bounds of a person's sessions, for the functions that write a session. */
@@ -151,7 +151,7 @@ export const SESSION_LIMITS = { maxSessions: MAX_SESSIONS, idleSeconds: SESSION_
 export const endedEvent = ({ tenantId, id }: UserSessionRecord, origin: Origin): AuditEventRecord =>
   auditEvent("user_session.ended", { ...PEOPLE, tenantId, id }, origin);
 
-/** A new session with the digest of its token, as it is written. */
+/** A new session, with the digest of its token in place of the token. */
 export const storedSession = (session: UserSessionRecord, token: SessionToken) => ({
   ...session,
   digest: digestToken(token),
@@ -164,7 +164,7 @@ const useOf = (use: SignInUse) =>
 
 /**
  * Signs a person in with a passkey or an identity whose response was verified, and ends the oldest of `MAX_SESSIONS`
- * sessions. The session lasts as long as `session` says, by the clock of the database. Returns false and writes nothing
+ * sessions. The session has the length of `session`, by the clock of the database. Returns false and writes nothing
  * when the challenge was spent before, the signature counter has not increased, or the user, the passkey or the
  * identity was deleted. One statement.
  */
@@ -288,7 +288,10 @@ export const listUserSessions = (
   return db.batch(ofOthers ? OF_TENANT : OF_USER, query, tenantId);
 };
 
-/** Deletes sessions that have expired; returns their number. Those that were idle for too long expire within 12 hours. */
+/**
+ * Deletes sessions that have expired; returns their number. Sessions that were idle for too long expire within 12
+ * hours.
+ */
 export const sweepUserSessions = createSweep(
   "sweep_user_sessions",
   userSessions,

@@ -1,4 +1,4 @@
-/** Reads of one row for each input. Concurrent reads are one statement. Equal reads share their result. */
+/** Reads of one row for each input. Concurrent reads form one statement. Equal reads share their result. */
 import type { SQL } from "drizzle-orm";
 import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import { batchStatement, type Positioned, type StatementOf } from "./statement.ts";

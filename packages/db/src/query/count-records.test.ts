@@ -14,11 +14,14 @@ import { countDeliveries, listDeliveries } from "../webhooks/deliveries.ts";
 
 const { db } = await fileDatabase();
 const [small, large] = [await seedTenant(db), await seedTenant(db)];
-/** More rows than a count counts. */
+/** More rows than the maximum of a count. */
 const ROWS = MAX_COUNTED + 100;
 const KEY = "key_01h455vb4p0000000000000001";
 
-/** Inserts rows of each list. Mixed: a third in `test`, and values that the filters select a part of; else all are equal. */
+/**
+ * Inserts rows of each list. Mixed: a third of them in `test`, with values of which each filter selects a part.
+ * Otherwise: all are equal.
+ */
 const insertRows = (tenantId: TenantId, rows: number, isMixed: boolean) => {
   const either = (condition: string, one: string, other: string) =>
     isMixed ? `case when ${condition} then '${one}' else '${other}' end` : `'${other}'`;
@@ -54,7 +57,7 @@ beforeAll(async () => {
 type Environment = "live" | "test";
 type Of = { tenantId: TenantId; environment: Environment };
 type List = {
-  /** Filters, each with a value of some of the rows. */
+  /** Filters, each with a value that some of the rows have. */
   values: Record<string, string>;
   list: (db: Db, of: Of, page: never) => Promise<WrittenPage>;
   count: (db: Db, of: Of, filters: never) => Promise<Total>;
@@ -90,7 +93,7 @@ const LISTS: Record<string, List> = {
 };
 const windowOf = (name: string) => (name === "usage sessions" ? window : {});
 
-/** Every choice of these filters. */
+/** All subsets of these filters. */
 const choicesOf = (values: Record<string, string>): Record<string, string>[] =>
   Object.entries(values).reduce<Record<string, string>[]>(
     (choices, [name, value]) => choices.flatMap((choice) => [choice, { ...choice, [name]: value }]),
@@ -98,7 +101,7 @@ const choicesOf = (values: Record<string, string>): Record<string, string>[] =>
   );
 
 test.each(Object.keys(LISTS))(
-  "%s, counted with each choice of filters: the number of items on all pages",
+  "%s, counted with each choice of filters: equals the number of items on all pages",
   async (name) => {
     const { values, list, count } = LISTS[name] as List;
     const counts = new Set<number>();
@@ -122,7 +125,7 @@ test.each(Object.keys(LISTS))(
 );
 
 test.each(Object.keys(LISTS).filter((name) => name !== "credit entries of a key"))(
-  "%s, more than are counted: the maximum, in one statement that reads a bounded number of rows",
+  "%s, more than the maximum: the maximum, in one statement that reads a bounded number of rows",
   async (name) => {
     const { count } = LISTS[name] as List;
     const reads: number[] = [];

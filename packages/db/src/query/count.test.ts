@@ -20,8 +20,8 @@ type AvatarFilters = PageRequest<typeof AVATAR_LIST>["filters"];
 type KeyFilters = PageRequest<typeof API_KEY_LIST>["filters"];
 
 /**
- * Inserts avatars and keys. Mixed: avatars in every status and of both kinds, the first half in `test`; and keys, of which every third is
- * revoked, and every fifth expired. Otherwise: avatars that are ready and active keys, all in `live`.
+ * Inserts avatars and keys. Mixed: avatars in every status and of both kinds, the first half in `test`; every third key
+ * is revoked, every fifth expired. Otherwise: ready avatars and active keys, all in `live`.
  */
 const insertRows = async (tenantId: TenantId, rows: number, isMixed: boolean): Promise<void> => {
   const known = isMixed ? AVATAR_STATUSES : ["ready"];
@@ -58,7 +58,7 @@ const itemsOnPages = async (read: (before: never) => Promise<WrittenPage>): Prom
 };
 
 const [small, large] = [await seedTenant(db), await seedTenant(db)];
-/** More rows than a count counts. */
+/** More rows than the maximum of a count. */
 const ROWS = MAX_COUNTED + 100;
 /** A search reads at most 15,000 rows and the index of names. It reads the found rows again by their ids. */
 const MAX_READ = 4 * MAX_COUNTED;
@@ -68,7 +68,7 @@ beforeAll(async () => {
   await insertRows(large, ROWS, false);
 });
 
-test("avatars, counted with each filter and in each environment: the number of items on all pages", async () => {
+test("avatars, counted with each filter and in each environment: equals the number of items on all pages", async () => {
   const kinds = [{}, { sourceKind: "image" }, { sourceKind: "video" }] as const;
   const statuses = [{}, ...AVATAR_STATUSES.map((status) => ({ status }))];
   const searches = [{}, { name: "NAME 3" }, { id: "ava_01h455vb4p0000000000000150" }, { from: "2030-01-01T00:00:00Z" }];
@@ -87,7 +87,7 @@ test("avatars, counted with each filter and in each environment: the number of i
   expect((await countAvatars(db, { tenantId: small, environment: "live" }, {})).count).toBeGreaterThan(50);
 });
 
-test("keys, counted with each filter, by callers of either environment: the number of items on all pages", async () => {
+test("keys, counted with each filter, by callers of both environments: equals the number of items on all pages", async () => {
   const environments = [{}, { environment: "live" }, { environment: "test" }] as const;
   const statuses = [{}, ...API_KEY_STATUSES.map((status) => ({ status }))];
   const searches = [{}, { name: "name 3" }, { ancestorId: "key_01h455vb4p0000000000000001" }];
@@ -105,7 +105,7 @@ test("keys, counted with each filter, by callers of either environment: the numb
   expect((await countApiKeys(db, small, ["live", "test"], { status: "active" })).count).toBeGreaterThan(100);
 });
 
-describe("more items than are counted", () => {
+describe("more items than the maximum", () => {
   const reads: number[] = [];
   const counted = countingRows(db, reads);
   const environments = ["live", "test"] as const;
@@ -115,7 +115,7 @@ describe("more items than are counted", () => {
   test.each<[string, () => Promise<Total>, Total]>([
     ["avatars", () => countAvatars(counted, owner, {}), most],
     ["avatars with a status", () => countAvatars(counted, owner, { status: "ready" }), most],
-    ["avatars with a status that none has", () => countAvatars(counted, owner, { status: "failed" }), NONE],
+    ["avatars with a status that no avatar has", () => countAvatars(counted, owner, { status: "failed" }), NONE],
     [
       "avatars with a name",
       () => countAvatars(counted, owner, { name: "name 3" }),
@@ -123,7 +123,11 @@ describe("more items than are counted", () => {
     ],
     ["keys", () => countApiKeys(counted, large, environments, {}), most],
     ["keys with a status", () => countApiKeys(counted, large, environments, { status: "active" }), most],
-    ["keys with a status that none has", () => countApiKeys(counted, large, environments, { status: "revoked" }), NONE],
+    [
+      "keys with a status that no key has",
+      () => countApiKeys(counted, large, environments, { status: "revoked" }),
+      NONE,
+    ],
     ["keys with a name", () => countApiKeys(counted, large, environments, { name: "name" }), most],
   ])("%s: the maximum, in one statement that reads a bounded number of rows", async (_, count, total) => {
     reads.length = 0;

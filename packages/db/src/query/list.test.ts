@@ -38,7 +38,7 @@ const { db } = database;
 const all = { filters: {}, before: null, limit: 100 } as const;
 /** The origin of public URLs. */
 const ORIGIN = 'https://api.example.com/"\\é';
-/** The text of a page must be that of its items, and its items must match the schema. */
+/** Checks that the text of a page equals the JSON of its items, and that the items match the schema. */
 const check = (page: WrittenPage, shown: readonly object[], schema: TSchema): void => {
   expect(page.items).toBe(shown.map((item) => JSON.stringify(item)).join());
   expect(validate(schema, { data: parseItems(page), nextCursor: null })).toEqual([]);
@@ -64,7 +64,7 @@ const OBJECTS: JsonObject[] = [
 ];
 
 describe("the JSON that the database writes", () => {
-  test("the JSON of avatars, with any content and status: that of their records", async () => {
+  test("the JSON of avatars with any content and status: equals the representation of their records", async () => {
     const tenantId = await seedTenant(db);
     const caller = await seedCaller(db, tenantId);
     const made: AvatarRecord[] = [];
@@ -131,7 +131,7 @@ describe("the JSON that the database writes", () => {
         AvatarPage,
       );
     }
-    // Equal to a read of one, also after a change.
+    // Equals a read of one avatar, also after a change.
     const [newest] = listed as [AvatarRecord];
     const changes = { settings: OBJECTS[3] ?? {}, metadata: OBJECTS[2] ?? {}, displayName: TEXTS[4] ?? "" };
     const provided = inStatus(newest.status);
@@ -145,7 +145,7 @@ describe("the JSON that the database writes", () => {
     );
   });
 
-  test("the JSON of keys, with status, limits and last use: that of their records", async () => {
+  test("the JSON of keys with status, limits and last use: equals the representation of their records", async () => {
     const tenantId = await seedTenant(db);
     const root = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
     const soon = new Date(Date.now() + 3_600_000).toISOString();
@@ -197,13 +197,13 @@ describe("the JSON that the database writes", () => {
     }
   });
 
-  test("a list of keys, of an invisible environment: empty without a statement", async () => {
+  test("a list of keys of an invisible environment: empty, without a statement", async () => {
     const unused = { ...db, batch: () => Promise.reject(new Error("a statement was sent")) };
     const page = { ...all, filters: { environment: "live" } } as const;
     expect(await listApiKeys(unused, await seedTenant(db), ["test"], page)).toEqual({ items: "", next: null });
   });
 
-  test("the JSON of audit events, of every action: that of their records", async () => {
+  test("the JSON of audit events of every action: equals the representation of their records", async () => {
     const tenantId = await seedTenant(db);
     const caller = await seedCaller(db, tenantId);
     for (const [index, action] of AUDIT_ACTIONS.entries()) {
@@ -267,7 +267,7 @@ describe("a page of a list", () => {
     }
   };
 
-  test("a page, of large avatars: at most 1 MiB, and the next one continues", async () => {
+  test("a page of large avatars: at most 1 MiB, and the next page continues", async () => {
     const tenantId = await seedTenant(db);
     await seedAvatars(tenantId, 40, 32_000);
     const pages = await pagesOf(tenantId, 100);
@@ -281,7 +281,7 @@ describe("a page of a list", () => {
     expect((await pagesOf(tenantId, 13)).map((page) => parseItems(page).length)).toEqual([13, 13, 13, 1]);
   });
 
-  test("equal pages, read at once: one read; different ones: not shared", async () => {
+  test("equal pages, read at once: share one read; different pages: do not share", async () => {
     const [one, other] = [await seedTenant(db), await seedTenant(db)];
     await seedAvatars(one, 3, 1);
     const pool = connectTo(database);
@@ -326,7 +326,7 @@ describe("a filter that few rows match", () => {
   beforeAll(async () => {
     tenantId = await seedTenant(db);
     const { record } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
-    // Below all others, so it is examined last.
+    // Its id is below all others, so it is examined last.
     oldest = "key_00000000000000000000000000";
     await db.client.unsafe(`
       insert into api_keys select '${tenantId}', '${oldest}', lpad('z', 16, 'z'), 'live', 'oldest', '{*}', null, null, null, '{}', 1, now();
@@ -357,7 +357,7 @@ describe("a filter that few rows match", () => {
       listApiKeys(db, tenantId, ["live", "test"], { filters, before: before as Caller["id"] | null, limit: 100 }),
     );
 
-  test("a filter, no key revoked or expired: ends in one page", async () => {
+  test("a filter by status, without revoked or expired keys: ends in one page", async () => {
     for (const filters of [
       { status: "revoked" },
       { status: "expired" },
@@ -370,7 +370,7 @@ describe("a filter that few rows match", () => {
     }
   });
 
-  test("a filter, one old key matching: each page reads a bounded number of keys; a later page has it", async () => {
+  test("a filter by status, with one old matching key: each page reads a bounded number of keys; a later page has the key", async () => {
     await db.client`update api_keys set revoked_at = now() where id = ${oldest} and tenant_id = ${tenantId}`;
     const { pages, items } = await readKeys({ status: "revoked" });
     expect(items.map(({ name }) => name)).toEqual(["oldest"]);
@@ -379,7 +379,7 @@ describe("a filter that few rows match", () => {
     await db.client`update api_keys set revoked_at = null where id = ${oldest} and tenant_id = ${tenantId}`;
   });
 
-  test("a filter, of rare events: by an index, or page by page", async () => {
+  test("a filter for rare events: read by an index, or page by page", async () => {
     const read = (environment: "live" | "test", filters: object) =>
       readAll<{ action: string }>((before) =>
         listAuditEvents(db, { tenantId, environment }, { filters, before: before as never, limit: 100 }),
@@ -388,7 +388,7 @@ describe("a filter that few rows match", () => {
     expect(await read("test", { action: "avatar.deleted" })).toMatchObject({ pages: 1, items: [{}] });
     expect(await read("live", { action: "api_key.created" })).toMatchObject({ pages: 1, items: [{}] });
     expect(await read("live", { action: "api_key.revoked" })).toEqual({ pages: 1, items: [] });
-    // A target with many events, none of them by this credential.
+    // A target with many events, all by other credentials.
     const rare = await read("live", { targetId: "ava_x", actorKeyId: "0000000000000000" });
     expect([rare.items.length, rare.pages]).toEqual([0, 4]);
   });

@@ -1,9 +1,9 @@
 /**
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
- * bytes, so that it sends the service only what a page contains. Concurrent requests for the same page share one
- * statement. The texts of the statements are composed. The filters give the 14 lists 113 forms (32 of deliveries, 19 of
- * events, 16 each of keys, usage sessions and credit entries). A file for each form would repeat `pageStatement` and
- * the JSON of its resource. The forms are `newestPage`, `rangesPage` and `boundedPage`, and those of `search.ts`.
+ * bytes, so that it sends only the contents of a page. Concurrent requests for the same page share one statement. The
+ * texts of the statements are composed. The filters give the 14 lists 113 forms (32 of deliveries, 19 of events, 16
+ * each of keys, usage sessions and credit entries). A file for each form would repeat `pageStatement` and the JSON of
+ * its resource. The forms are `newestPage`, `rangesPage` and `boundedPage`, and those of `search.ts`.
  * `generated/statements.sql` has each text whole.
  */
 import type { IdPrefix, TenantId } from "@realtime-avatar/domain/id";
@@ -17,8 +17,8 @@ import { batchStatement, inputColumn, newestRows, type Positioned, type Statemen
 /** How many requests for pages are sent to the database as one batch. This bounds the memory of their results. */
 const MAX_BATCH = 16;
 /**
- * How many different pages one statement reads. A large page delays only the pages of its statement. 16 were not faster
- * than 4, which are 1.15 times as fast as one at 32 connections.
+ * How many different pages one statement reads. A large page delays only the pages of its statement. At 32 connections,
+ * 4 pages are 1.15 times as fast as one, and 16 are not faster.
  */
 const PER_STATEMENT = 4;
 
@@ -32,11 +32,11 @@ const MAX_BYTES = sql.raw(String(MAX_PAGE_BYTES));
 
 /**
  * A statement for a page of the rows of `found`, which has one row more than `limit` where there are more. `item` is
- * the JSON text of a row. `orderBy` puts the newest first. `rest` is the id below which the list goes on when `found`
- * has no further row; by default the list has ended. A page has at least one row when `found` has one.
+ * the JSON text of a row. `orderBy` puts the newest first. `rest` is the id below which the list continues when `found`
+ * has no further row; by default the list has ended. A page has at least one row when `found` has a row.
  *
  * The rows are put in order once, by the innermost query: the windows and `string_agg` read them in that order. With a
- * sort for each of them, it took 640 us of the server instead of 400 us for 50 avatars.
+ * sort for each of them, 50 avatars would take 640 us of the server instead of 400 us.
  */
 export const pageStatement = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQL = sql`null`): SQL => sql`
   select
@@ -50,7 +50,7 @@ export const pageStatement = (found: SQL, id: Column, item: SQL, orderBy: SQL, r
     window so_far as (rows unbounded preceding)
   ) items`;
 
-/** The result that a statement makes of the rows of a list: `pageStatement` a page, `selectCount` their number. */
+/** Wraps the rows of a list in a statement: `pageStatement` for a page, `selectCount` for their number. */
 type Shape = typeof pageStatement;
 
 /**
@@ -61,7 +61,7 @@ export const selectCount: Shape = (found, id, _item, _orderBy, rest = sql`null`)
   select least(count(*), ${LIMIT})::integer as "count", count(*) <= ${LIMIT} and ${rest} is null as "isExact"
   from (select ${id} from ${found}) counted`;
 
-/** The id that a page begins below; at first, above every id with this prefix. */
+/** The id below which a page begins; for the first page, a value above every id with this prefix. */
 export const inputBefore = (prefix: IdPrefix): SQL =>
   sql`coalesce(${inputColumn("before")}, ${sql.raw(`'${prefix}~'`)})`;
 
@@ -181,8 +181,8 @@ export const pageReader = <PageQuery extends object, Result extends object = Wri
 type ListForm<Query> = { select: (shape: Shape) => SQL; fields: readonly (keyof Query & string)[] };
 
 /**
- * The statements of a list, each made when it is first needed. `page` returns the statement for a page, `count` the one
- * for the number of rows. `Form` is the part of a request that decides the text, such as the filters.
+ * The statements of a list, each created at its first use. `page` returns the statement for a page, `count` the
+ * statement for the number of rows. `Form` is the part of a request that selects the text, such as the filters.
  */
 export const listStatements = <Query extends object, Form extends readonly unknown[]>(
   names: { page: StatementOf<Positioned<WrittenPage>>; count: StatementOf<Positioned<Total>> },
@@ -206,14 +206,14 @@ export const listStatements = <Query extends object, Form extends readonly unkno
 /** The page that a count reads: as many rows as are counted. */
 export const COUNTED = { before: null, limit: MAX_COUNTED, maxRead: MAX_COUNTED } as const;
 
-/** The total of a list that no row can match. */
+/** The total of a list without rows. */
 export const NONE: Total = { count: 0, isExact: true };
 
 /** The owner of the rows of a list: the tenant, and a value for each further column. */
 type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Name, string>>;
 
 /**
- * Makes a list without filters. Returns the function that reads a page of the owner's newest rows that meet
+ * Creates a list without filters. Returns the function that reads a page of the owner's newest rows that meet
  * `condition`. `columns`: the columns of the index before the id, by the names of the owner's values. One statement,
  * shared by requests for the same page.
  */

@@ -44,7 +44,7 @@ const ROWS = 3000;
 const [database, small] = [await fileDatabase(), await fileDatabase()];
 const smallSession = await explainedSession(small.url);
 const { plans, explain, ...explained } = await explainedSession(database.url);
-/** The texts of the statements that were run. */
+/** The texts of the executed statements. */
 const texts = new Set<string>();
 const db: TestDb = {
   ...explained.db,
@@ -57,7 +57,7 @@ const db: TestDb = {
 const tenantId = await seedTenant(db);
 const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
 const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
-// All rows look alike to the server, so that it is tempted to read the primary key and filter.
+// All rows have the same values, so that the server could prefer to read the primary key and filter.
 const target = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).record;
 await db.client.unsafe(`
   insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
@@ -199,7 +199,7 @@ const cases: Case[] = [
   [
     "reading a session",
     () => findUsageSession(db, caller, newId("ses", new Date(), random)),
-    // The primary key, or the index of the list, which has the same columns.
+    // Either the primary key, or the index of the list, which has the same columns.
     ["Index Scan using usage_sessions_"],
   ],
   ...sessionLists,
@@ -214,7 +214,7 @@ const cases: Case[] = [
     () => findCredential(db, caller.credentialKeyId, target.id),
     ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", "api_key_pending_changes_tenant_id_api_key_id_pk"],
   ],
-  ["who created a key", () => findCreator(db, target, "live"), ["audit_events_target_id_index"]],
+  ["the look-up of a key's creator", () => findCreator(db, target, "live"), ["audit_events_target_id_index"]],
   ["reading a key", () => findApiKey(db, tenantId, target.id), ["api_keys_tenant_id_id_pk"]],
   ...keyLists,
   ["reading an avatar", () => findAvatar(db, caller, newId("ava", new Date(), random)), ["avatars_tenant_id_id_pk"]],
@@ -294,7 +294,7 @@ describe("the index of a batch", () => {
   ] as const)("a batch of creates of %s, explained: the same indexes", async (_, create) => {
     const plan = await plansOfMany((db) => six.map((index) => create(db, index > 3 ? null : `new key ${index}`)));
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plan).toContain(index);
-    // Some of them are replays.
+    // Some of the creates are replays.
     const replays = await plansOfMany((db) => six.map((index) => create(db, `${index}`)));
     expect(replays).toContain("idempotency_keys_tenant_id_api_key_id_request_i");
   });
@@ -332,7 +332,7 @@ describe("the index of a batch", () => {
 });
 
 // The server keeps such a plan while the tables grow, until they are analyzed again.
-test("a plan, made while the tables were small: reads rows by the primary key", async () => {
+test("a plan that was made while the tables were small: reads rows by the primary key", async () => {
   const tenant = await seedTenant(small.db);
   const { record, secret } = await seedKey(small.db, tenant, { environment: "live", scopes: ["*"] });
   for (let count = 0; count < 130; count++) await seedKey(small.db, tenant, {}, record);
@@ -376,7 +376,7 @@ test("a connection of the service: reads by indexes, and compiles no statement",
   expect(settings).toEqual([{ scans: "off", jit: "off" }]);
 });
 
-ofOneDatabase("the sweep of claims, any share of them old: uses its indexes", async () => {
+ofOneDatabase("the sweep of claims, with any share of old ones: uses its indexes", async () => {
   await db.client.unsafe(`
     insert into idempotency_claims select '${tenantId}', 'key_swept', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1', 'x',
       null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;

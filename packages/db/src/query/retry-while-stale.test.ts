@@ -10,19 +10,19 @@ const staleFor = (count: number) => {
   return async (): Promise<Outcome> => (attempts++ < count ? { kind: "stale" } : { kind: "written", id: attempts });
 };
 
-test("an attempt, stale up to 19 times: the first other outcome", async () => {
+test("an attempt that is stale up to 19 times: returns the first other outcome", async () => {
   expect(await retryWhileStale(staleFor(0))).toEqual({ kind: "written", id: 1 });
   expect(await retryWhileStale(staleFor(19))).toEqual({ kind: "written", id: 20 });
 });
 
-test("an attempt, stale 20 times: 503, retryable", async () => {
+test("an attempt that is stale 20 times: 503, retryable", async () => {
   await expect(retryWhileStale(staleFor(20))).rejects.toMatchObject({
     code: "unavailable",
     extras: { retryable: true },
   });
 });
 
-test("an attempt, throwing: not repeated", async () => {
+test("an attempt that throws: not repeated", async () => {
   let attempts = 0;
   const failing = async (): Promise<Outcome> => {
     attempts++;

@@ -1,14 +1,14 @@
-/** The retry loop of writes that found their caller or their target changed. */
+/** The retry loop of stale writes: their caller or target has changed since its look-up. */
 import { Problem } from "@realtime-avatar/domain/problem";
 
 /**
- * The maximum number of attempts of one request. An attempt is stale because another write succeeded, so this many in a
- * row are rare.
+ * The maximum number of attempts of one request. An attempt is stale only when another write has succeeded, so this
+ * number in a row is rare.
  */
 const MAX_ATTEMPTS = 20;
 /**
- * Requests that fail at the same time wait for a random part of this before the next attempt. The wait grows with each
- * attempt.
+ * The maximum wait before the next attempt, per attempt so far. Requests wait for a random part of it, so that they do
+ * not retry at the same time.
  */
 const SPREAD_MS = 4;
 

@@ -102,7 +102,7 @@ describe("a part of a name", () => {
 });
 
 describe("avatars by their creation", () => {
-  test("an id or a time: those in the range", async () => {
+  test("an id or a time: the avatars in the range", async () => {
     const caller = await seedCaller(db);
     const [first, second] = [await seedAvatar(db, caller), await seedAvatar(db, caller)];
     const foreign = await seedAvatar(db, await seedCaller(db));
@@ -129,7 +129,7 @@ describe("more avatars than a page reads", () => {
   let caller: Caller;
   beforeAll(async () => {
     caller = await seedCaller(db);
-    // In the order of creation. The oldest 300 have a separate name, and one of them a third one.
+    // In the order of creation. The oldest 300 have a second name, and one of them has a third name.
     const ids = Array.from({ length: ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
     await db.client`
       insert into avatars (
@@ -151,7 +151,7 @@ describe("more avatars than a page reads", () => {
   test.each([
     ["a text that is rare", "needle", 5000],
     ["a text that is rare in the sample, and absent", "absent", 5000],
-    // The newest 15,000, then the last of them again.
+    // Reads the newest 15,000 rows, then the last of them again.
     ["a text that is frequent in the sample, and in no new name", "old", 40_000],
     ["a frequent text", "new 1", 2000],
   ])("%s: a page reads few rows", async (_, name, most) => {
@@ -161,7 +161,7 @@ describe("more avatars than a page reads", () => {
     expect(reads[0]).toBeLessThan(most);
   });
 
-  test("a text that is in no name: one empty page", async () => {
+  test("a text that no name contains: one empty page", async () => {
     expect(await allAvatars(caller, { name: "absent" })).toEqual({ names: [], pages: 1 });
   });
 
@@ -176,7 +176,7 @@ describe("more avatars than a page reads", () => {
     ["a text of only old avatars", "old", {}],
     ["a text of only old avatars, with a status", "old", { status: "ready" }],
     ["a text that is in few names of any age", "77", {}],
-    ["a letter beyond ASCII and one that is not", "é", {}],
+    ["a letter beyond ASCII and an ASCII letter", "é", {}],
   ] as const)("%s: each row once, newest first, with pages of any size", async (_, name, more) => {
     const rows = await db.client<{ name: string }[]>`
       select display_name as name from avatars where tenant_id = ${caller.tenantId} and status = any(${"status" in more ? [more.status] : ["ready", "failed"]})
@@ -239,7 +239,7 @@ describe("more avatars than a page reads", () => {
     ["large", explained],
     ["empty", explainedEmpty],
   ])(
-    "the plan, made for %s tables: reads the list in order, and the index of names at most once",
+    "a plan that was made for %s tables: reads the list in order, and the index of names at most once",
     async (_, session) => {
       await session.explain();
       await session.db.client`set enable_seqscan = off`;

@@ -36,14 +36,14 @@ const MAX_IN_SAMPLE = sql.raw("8");
 const MAX_SAMPLE = sql.raw("2048");
 
 /**
- * How many rows are read before the index. They fill a page when the text is rare in all rows but frequent in the
- * newest.
+ * The number of rows that are read before the index. They fill a page when the text is rare in all rows but frequent in
+ * the newest.
  */
 const READ_BEFORE_INDEX = sql.raw("1000");
 
 /**
- * The maximum number of rows that a page of a search reads in the order of the list. Each costs 1 us, and more for a
- * costly text.
+ * The maximum number of rows that a page of a search reads in the order of the list. Each row costs 1 us, and more for
+ * a costly text.
  */
 const MAX_ROWS_READ = 15_000;
 
@@ -62,7 +62,7 @@ type Filters = { id?: string; name?: string; from?: string; to?: string };
 export const isSearch = ({ id, name, from, to }: Filters): boolean =>
   [id, name, from, to].some((filter) => filter !== undefined);
 
-/** The inputs of a search, beside those of its list. */
+/** The inputs of a search, in addition to those of its list. */
 export const SEARCH_INPUTS = ["first", "text", "decomposed", "upper", "lower", "pattern", "parts"] as const;
 const NO_TEXT = { text: null, decomposed: null, upper: null, lower: null, pattern: "", parts: [] };
 export const searchInputs = (prefix: IdPrefix, filters: Filters, before: string | null) => {
@@ -90,11 +90,11 @@ export type Search = {
   range: { where: SQL; orderBy: SQL };
   /** The ranges, as the beginning of a FROM clause, and an expression that names each; by default there is one range. */
   ranges?: { from: SQL; name: SQL };
-  /** The conditions of a row, beside its range. */
+  /** The conditions of a row, in addition to its range. */
   conditions: SQL;
   /** The conditions of the ranges, without those of ids, for rows that the index of names has found. */
   isListed: SQL;
-  /** The columns that the conditions read, beside the name. */
+  /** The columns that the conditions read, in addition to the name. */
   conditionColumns: readonly AnyPgColumn[];
   /** The number of rows to find. */
   wanted: SQL;
@@ -103,8 +103,8 @@ export type Search = {
 const ONE_RANGE = { from: sql``, name: sql`''` };
 
 /**
- * The common table expressions of a search. `found` has the ids of the newest `wanted` rows that match. Where `edge` has an id, only
- * those from this id on: below it, rows were not read.
+ * The common table expressions of a search. `found` has the ids of the newest `wanted` rows that match. If `edge` has
+ * an id, it contains only ids from this one on, because rows below it were not read.
  */
 export const searchTables = (search: Search): SQL => {
   const { list, range, ranges = ONE_RANGE, conditions, conditionColumns, isListed, wanted } = search;

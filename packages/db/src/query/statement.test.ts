@@ -29,7 +29,7 @@ const recorder = () => {
 describe("a prepared statement", () => {
   const query = sql`select ${sql.placeholder("b")}::text as b, ${sql.placeholder("a")}::integer as a, ${7}::integer as c`;
 
-  test("placeholders, by name: in the order of the text, the statement's name in a comment", async () => {
+  test("named placeholders: values in the order of the text, the name of the statement in a comment", async () => {
     const { runner, calls } = recorder();
     await prepared("find_x", query)(runner, { a: 1, b: null });
     expect(calls).toEqual([
@@ -38,12 +38,12 @@ describe("a prepared statement", () => {
     expect(await prepared("find_x", query)(db, { a: 1, b: "text" })).toEqual([{ b: "text", a: 1, c: 7 }]);
   });
 
-  test("placeholders, a value missing: throws", () => {
+  test("a placeholder with a missing value: throws", () => {
     expect(() => prepared("find_x", query)(recorder().runner, { a: 1 })).toThrow("no value for the placeholder b");
   });
 });
 
-test("batchStatement, with any text: each input returned with its position", async () => {
+test("batchStatement, with any text: returns each input with its position", async () => {
   const select = batchStatement<{ items: string; next: string | null }, { text: unknown; list: unknown }>(
     "list_avatars",
     ["text", "list"],
@@ -64,7 +64,7 @@ test("batchStatement, with any text: each input returned with its position", asy
   ] as never);
 });
 
-test("createSweep, with full statements: repeated, and the sum is returned", async () => {
+test("createSweep: repeats full statements, and returns the sum", async () => {
   const sweep = createSweep("sweep_credentials", tenants, sql`true`, tenants.createdAt);
   const counts = ["1000", "1000", "999", "0"];
   const runner = { run: async () => [{ swept: counts.shift() }] } as unknown as Runner;
@@ -72,7 +72,7 @@ test("createSweep, with full statements: repeated, and the sum is returned", asy
   expect(counts).toEqual(["0"]);
 });
 
-test("selectColumns, of a table: columns under the names in the code", async () => {
+test("selectColumns: selects the columns of a table under their names in the code", async () => {
   const tenantId = await seedTenant(db);
   const select = prepared<object>("test", sql`select ${selectColumns(tenants)} from ${tenants}`);
   expect(await select(db, {})).toEqual([
@@ -80,7 +80,7 @@ test("selectColumns, of a table: columns under the names in the code", async () 
   ]);
 });
 
-test("newestRows, below an id: matching rows, newest first", async () => {
+test("newestRows below an id: the matching rows, newest first", async () => {
   const { where, orderBy } = newestRows(
     [[tenants.name, sql`${"n"}`]],
     tenants.tenantId,

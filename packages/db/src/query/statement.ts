@@ -88,9 +88,9 @@ export const batchStatement = <Row extends object, Input extends object>(
 const SWEPT = 1000;
 
 /**
- * Makes a sweep. It deletes the rows of `table` that meet `condition`, with the least `order` first, a thousand at a
- * time, and returns their number. It skips locked rows. Rows are deleted by their place in the table (`ctid`), which
- * does not change while they are locked. Otherwise the server would read a large table whole.
+ * Creates a sweep. It deletes the rows of `table` that meet `condition`, a thousand at a time, in ascending `order`,
+ * and returns their number. It skips locked rows. Rows are deleted by their `ctid`, which does not change while they
+ * are locked. Otherwise the server would read a large table whole.
  */
 export const createSweep = (
   name: StatementOf<{ swept: string }>,
@@ -133,8 +133,8 @@ export const selectColumns = (columns: PgTable | Record<string, Column>): SQL =>
  * The newest rows below the id `before` in which the columns have these values. An index serves this if it begins with
  * the columns and ends with the id. The conditions are comparisons of rows, whose first column is not that of the
  * primary key. Otherwise the server may read the primary key and filter. It does so when nearly all rows have the same
- * values, or when it has not counted them yet. Then it reads the whole table for rare values. With `first`, only rows
- * whose id is not below it.
+ * values, or when the table was not analyzed yet. For rare values, it would then read the whole table. With `first`,
+ * only rows whose id is not below it.
  */
 export const newestRows = (
   values: readonly (readonly [column: Column | SQL, value: SQL | Placeholder])[],

@@ -1,4 +1,4 @@
-/** Which calls are recorded, and which fragments are taken of them. */
+/** The calls that are recorded, and the fragments of them that are accepted. */
 import { describe, expect, test } from "bun:test";
 import { MAX_RECORDING_BYTES } from "@realtime-avatar/domain/recordings/files";
 import { callRequest, endLease, sync } from "@realtime-avatar/testing/calls/calls";
@@ -17,7 +17,7 @@ const { client } = db;
 const world = () => newWorld(db);
 
 describe("a start", () => {
-  test("a start with a recording, without a worker that records: unsupported; then it takes the slot of one that does", async () => {
+  test("a start with a recording, without a worker that records: unsupported; with such a worker: takes its slot", async () => {
     const one = await world();
     await sync(db, "deaf", { slots: 1, features: [] });
     const request = () => callRequest(one.caller, one.avatarId, { recording: recordingRequest("audio") });
@@ -30,7 +30,7 @@ describe("a start", () => {
     expect(await openCall(db, request(), one.caller, null)).toMatchObject({ kind: "queued" });
   });
 
-  test("whose room is not created: no recording is left", async () => {
+  test("a recorded call whose room is not created: its recordings are deleted", async () => {
     const one = await world();
     await sync(db, "one", { slots: 1, features: FEATURES });
     const request = callRequest(one.caller, one.avatarId, { recording: recordingRequest("participants") });
@@ -40,7 +40,7 @@ describe("a start", () => {
     expect(await one.rows()).toBe("0 0 0");
   });
 
-  test("of a call: its worker is told what it records", async () => {
+  test("the recording of a call: its worker gets the media to record", async () => {
     const one = await world();
     const { id } = await one.start("participants");
     const { start } = await sync(db, "one", { slots: 10, features: FEATURES });
@@ -49,7 +49,7 @@ describe("a start", () => {
     ]);
   });
 
-  test("of a call that has lost its worker: the next one learns whether the person knows about the recording", async () => {
+  test("the recording of a call that has lost its worker: the next worker gets whether the person was informed", async () => {
     const one = await world();
     const untold = await one.start();
     const told = await one.start();
@@ -64,7 +64,7 @@ describe("a start", () => {
 });
 
 describe("a fragment", () => {
-  test("of the worker that has the call: written once; the recordings begin with the first", async () => {
+  test("of the worker that has the call: written once; the recordings begin with the first fragment", async () => {
     const one = await world();
     const { id, recordings } = await one.start("participants");
     expect(await one.find(recordings[0])).toMatchObject({ status: "pending" });
@@ -88,7 +88,7 @@ describe("a fragment", () => {
     expect(await sendFragment(db, "ses_01h455vb4pex5vsknk084sn02q")).toBe("foreign");
   });
 
-  test("asked for before it is stored: open with the tenant, and then the same outcomes, without a write", async () => {
+  test("checked before it is stored: open, with the tenant; afterwards the same outcomes as a write, without a write", async () => {
     const one = await world();
     const { id } = await one.start();
     const sent = { workerId: "one", sessionId: id, generation: 1, n: 0, sizeBytes: 10 };
@@ -99,7 +99,7 @@ describe("a fragment", () => {
     expect(await findFragmentOwner(db, sent)).toEqual({ kind: "stored" });
   });
 
-  test("beyond the bytes of a call, or more often than the time allows: full", async () => {
+  test("beyond the maximum bytes of a call, or more fragments than its time allows: full", async () => {
     const one = await world();
     const { id } = await one.start();
     await client`update call_recordings set size_bytes = ${MAX_RECORDING_BYTES - 999} where session_id = ${id}`;
@@ -111,7 +111,7 @@ describe("a fragment", () => {
     expect(await sendFragment(db, id, { n: 1 })).toBe("written");
   });
 
-  test("after the call has gone to another worker: the first one sends the rest of its generation", async () => {
+  test("after the call has moved to another worker: the first worker can send the rest of its generation", async () => {
     const one = await world();
     const { id } = await one.start();
     await sendFragment(db, id);
@@ -124,7 +124,7 @@ describe("a fragment", () => {
     expect(await sendFragment(db, id, { generation: 2, n: 1 })).toBe("foreign");
   });
 
-  test("of a call that was shorter than a fragment: taken after the end, from the worker that had the call", async () => {
+  test("of a call that was shorter than a fragment: accepted after the end, from the worker that had the call", async () => {
     const one = await world();
     const { id } = await one.start();
     await one.end(id);
@@ -134,7 +134,7 @@ describe("a fragment", () => {
     expect(await claimOne(db)).toMatchObject({ sessionId: id, fragments: [{ generation: 1, n: 0 }] });
   });
 
-  test("after the end: taken until the fragments are joined", async () => {
+  test("after the end: accepted until the fragments are joined", async () => {
     const one = await world();
     const { id } = await one.start();
     await sendFragment(db, id);

@@ -1,4 +1,4 @@
-/** The stored fragments of calls that are recorded. */
+/** The stored fragments of recorded calls. */
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { MAX_RECORDING_BYTES } from "@realtime-avatar/domain/recordings/files";
 import { findFragmentOwner as callFind, writeFragment as callWrite } from "../../generated/functions.ts";
@@ -29,7 +29,7 @@ export const findFragmentOwner = async (
   return kind === "open" ? { kind, tenantId: row?.tenantId as TenantId } : { kind };
 };
 
-/** Writes that a fragment is stored. One statement. */
+/** Records that a fragment is stored. One statement. */
 export const writeFragment = async (db: Runner, fragment: SentFragment): Promise<"written" | FragmentRefusal> => {
   const [row] = await callWrite(db, { ...fragment, maxBytes: MAX_RECORDING_BYTES });
   return requireKind(row?.result ?? null, ["written", ...REFUSALS] as const);

@@ -14,7 +14,10 @@ import type { Runner } from "../connection/batch.ts";
 import { statement } from "../query/statement.ts";
 import { callRecordings, recordings, unneededFiles } from "../schema/recordings.ts";
 
-/** The recordings of a call that a worker has claimed. All of them are made from one reading of its fragments, of which there is at least one. */
+/**
+ * The recordings of a call that a worker has claimed. All of them are made in one pass over its fragments, of which at
+ * least one exists.
+ */
 export type ClaimedRecordings = {
   tenantId: TenantId;
   sessionId: SessionId;
@@ -48,8 +51,8 @@ export const claimRecordings = async (db: Runner, claim: RecordingClaim): Promis
 type ClaimedCall = Pick<ClaimedRecordings, "tenantId" | "sessionId">;
 
 /**
- * Renews a lease. Returns whether it is still held. If not, another worker has the call, or all its recordings were
- * deleted. One statement.
+ * Renews a lease. Returns whether the lease is still held; otherwise another worker has the call, or all its recordings
+ * were deleted. One statement.
  */
 export const renewRecordings = async (
   db: Runner,
@@ -74,8 +77,8 @@ export type JoinOutcome =
   | { kind: "failed"; code: RecordingError };
 
 /**
- * Ends an attempt to join. Recordings that end with it send their events. Their fragments are no longer needed. Returns
- * whether its lease was still held: otherwise its own files are to be deleted. One statement.
+ * Ends an attempt to join. Recordings that end with it send their events, and their fragments are no longer needed.
+ * Returns whether the lease was still held; otherwise the caller must delete the files of the attempt. One statement.
  */
 export const finishRecordings = async (
   db: Runner,
@@ -138,17 +141,17 @@ const postponeUnneeded = statement<object>(
 );
 
 /**
- * Records that the store has not deleted files. Each is tried again after as much time as it has waited so far, from ten
- * seconds to ten minutes, so that it does not hold up others. One statement.
+ * Records that the store has not deleted files. Each is tried again after as much time as it has waited so far, from
+ * ten seconds to ten minutes, so that it does not delay others. One statement.
  */
 export const postponeUnneededFiles = async (db: Runner, files: readonly UnneededFile[]): Promise<void> => {
   await postponeUnneeded(db, columns(files));
 };
 
 export type RecordingStats = {
-  /** For how long the oldest recording of a call has been due; 0 when none is. */
+  /** For how long the oldest recording of a call has been due; 0 when no recording is due. */
   oldestDueSeconds: number;
-  /** For how long the oldest file that nothing needs has waited to be deleted; 0 without such a file. */
+  /** For how long the oldest unneeded file has waited for its deletion; 0 without such a file. */
   oldestUnneededSeconds: number;
   /** The bytes of ready recordings, and of the fragments of the others. */
   storedBytes: number;

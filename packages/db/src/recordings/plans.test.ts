@@ -59,7 +59,7 @@ test.each([
   ],
   ["a fragment", async () => expect(await writeFragment(db, fragment)).toBe("written")],
   [
-    "recordings that are due",
+    "due recordings",
     async () => {
       await client`update call_recordings set due_at = now() where session_id = ${session(12)}`;
       await client`update recordings set ended_at = now() where session_id = ${session(12)}`;
@@ -77,7 +77,7 @@ test.each([
       ),
   ],
   [
-    "recordings that have failed",
+    "failed recordings",
     async () => {
       const outcome = { kind: "failed", code: "recording_failed" } as const;
       expect(await finishRecordings(db, { tenantId, sessionId: session(12) }, { lease: "one", outcome })).toBe(true);
@@ -93,7 +93,7 @@ test.each([
     },
   ],
   [
-    "files that nothing needs",
+    "unneeded files",
     async () => {
       const files = await listUnneededFiles(db, 10, new Date());
       expect(files).toHaveLength(10);

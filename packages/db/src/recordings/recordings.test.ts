@@ -1,4 +1,4 @@
-/** How recordings end: the claims of those who join their fragments, deletions and the retention. */
+/** The ends of recordings: the joining of their fragments, deletions and the retention. */
 import { describe, expect, test } from "bun:test";
 import type { RecordingId } from "@realtime-avatar/domain/id";
 import { fragmentKey, recordingKey } from "@realtime-avatar/domain/recordings/files";
@@ -42,7 +42,7 @@ const ready = (claimed: Claimed, lease = "one") =>
 const keys = async (dueBefore = new Date()) =>
   (await listUnneededFiles(db, 100, dueBefore)).map(({ key }) => key).sort();
 describe("a claim", () => {
-  test("of a call that has ended: its recordings and fragments, once until the lease ends", async () => {
+  test("of an ended call: returns its recordings and fragments, once until the lease ends", async () => {
     const one = await world();
     const { id, recordings } = await one.start("participants", { mode: "voice" });
     await sendFragment(db, id, { n: 1, sizeBytes: 7 });
@@ -87,7 +87,7 @@ describe("a claim", () => {
     expect(await one.rows()).toBe("0 0 1");
   });
 
-  test("of an open call: looked at again later; one that the previous release has ended is joined", async () => {
+  test("of an open call: checked again later; a call that the previous release has ended: joined", async () => {
     const one = await world();
     const { id, recordings } = await one.start();
     await sendFragment(db, id);
@@ -100,7 +100,7 @@ describe("a claim", () => {
     expect(await one.find(recordings[0])).toMatchObject({ status: "processing" });
   });
 
-  test("of several tenants: those behind `after` first, and no busy ones", async () => {
+  test("of several tenants: first those after `after`, without busy tenants", async () => {
     const one = await world();
     const { id } = await one.start();
     await sendFragment(db, id);
@@ -123,7 +123,7 @@ describe("the end of the joining", () => {
     return { ...one, id, recordings, claimed: await claimOne(db) };
   };
 
-  test("ready: as the API shows it, an event, and fragments that nothing needs", async () => {
+  test("ready: the representation of the API, an event, and unneeded fragments", async () => {
     const one = await joined("participants");
     expect(await ready(one.claimed)).toBe(true);
     const shown = await one.find(one.recordings[1]);
@@ -182,7 +182,7 @@ describe("the end of the joining", () => {
     expect(await one.events(one.recordings[0])).toEqual([]);
   });
 
-  test("failed, or ready without the file of one: that one has failed", async () => {
+  test("failed, or ready without a file for one recording: this recording has failed", async () => {
     const one = await joined("participants");
     const files = [file(one.claimed, one.recordings[1])];
     expect(await finishRecordings(db, one.claimed, { lease: "one", outcome: { kind: "ready", files } })).toBe(true);
@@ -195,7 +195,7 @@ describe("the end of the joining", () => {
     expect(await keys()).toHaveLength(1);
   });
 
-  test("of a recording that was deleted meanwhile: its file is not needed", async () => {
+  test("of a recording that was deleted meanwhile: its file is unneeded", async () => {
     const one = await joined("participants");
     await one.remove(one.recordings[0]);
     expect(await ready(one.claimed)).toBe(true);
@@ -207,7 +207,7 @@ describe("the end of the joining", () => {
 });
 
 describe("a deletion", () => {
-  test("of a recording that is ready: gone with its file, with an audit event that is no event of webhooks", async () => {
+  test("of a ready recording: deleted with its file; the audit event is not sent to webhooks", async () => {
     const one = await world();
     const { id, recordings } = await one.start();
     await sendFragment(db, id);
@@ -224,7 +224,7 @@ describe("a deletion", () => {
     expect(await one.remove(recordings[0])).toEqual({ kind: "not_found" });
   });
 
-  test("of all recordings of an open call: its fragments go; its worker is told to record nothing", async () => {
+  test("of all recordings of an open call: its fragments are unneeded; its worker gets no recording any more", async () => {
     const one = await world();
     const { id, recordings } = await one.start("participants");
     await sendFragment(db, id);
@@ -238,7 +238,7 @@ describe("a deletion", () => {
     await one.end(id);
   });
 
-  test("while it is joined: the lease is lost", async () => {
+  test("during the joining: the lease is lost", async () => {
     const one = await world();
     const { id, recordings } = await one.start();
     await sendFragment(db, id);
@@ -265,7 +265,7 @@ describe("a deletion", () => {
 });
 
 describe("the retention", () => {
-  test("counts from the end of the call; then expired without a file, and a week later gone", async () => {
+  test("counts from the end of the call; after it: expired, without a file; a week later: deleted", async () => {
     const one = await world();
     const { id, recordings } = await one.start();
     const before = await one.find(recordings[0]);
@@ -295,7 +295,7 @@ describe("the retention", () => {
     expect(await one.find(recordings[0])).toBeNull();
   });
 
-  test("the list: the newest first, of a call alone with `sessionId`", async () => {
+  test("the list: the newest first; with `sessionId`: only those of the call", async () => {
     const one = await world();
     const first = await one.start("participants");
     const second = await one.start();

@@ -98,7 +98,7 @@ const OF_SESSION = pageReader<ListParameters & { sessionId: string }>(
   [...NAMES, "sessionId"],
 );
 
-/** The newest recordings of the owner that `page` requests. One statement, which requests for the same page share. */
+/** The newest recordings of the owner that `page` requests. One statement, shared by requests for the same page. */
 export const listRecordings = (
   db: Db,
   { tenantId, environment }: RecordingOwner,
@@ -110,7 +110,10 @@ export const listRecordings = (
     : db.batch(OF_SESSION, { ...page, sessionId }, tenantId);
 };
 
-/** Deletes a recording with its file, with an audit event. An open call without another one is recorded no more. One statement. */
+/**
+ * Deletes a recording with its file, with an audit event. An open call whose last recording is deleted is no longer
+ * recorded. One statement.
+ */
 export const deleteRecording = async (
   db: Runner,
   id: RecordingId,

@@ -1,4 +1,4 @@
-/** Files of recordings in the store that a row names. */
+/** Files of recordings in the store, as far as a row names them. */
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import type { Runner } from "../connection/batch.ts";
@@ -38,7 +38,7 @@ const selectNamed = batchStatement<{ isNamed: boolean }, StoredRecordingFile>(
     from ${inputs}`,
 );
 
-/** The keys of those files that a row names: as a fragment, as the file of a recording, or as one that is to be deleted. One statement. */
+/** The keys of the files that a row names: a fragment, a recording, or a file to delete. One statement. */
 export const namedRecordingFiles = async (db: Runner, files: readonly StoredRecordingFile[]): Promise<string[]> =>
   (await selectNamed(db, files))
     .filter(({ isNamed }) => isNamed)

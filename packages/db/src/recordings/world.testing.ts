@@ -17,14 +17,14 @@ const CLAIM = { lease: "one", leaseSeconds: 60, after: "", limit: 16, perTenant:
 export const claim = (db: TestDb, changes = {}) => claimRecordings(db, { ...CLAIM, ...changes });
 export type Claimed = Awaited<ReturnType<typeof claim>>[number];
 
-/** The claim of the only call that is due. */
+/** The claim of the only due call. */
 export const claimOne = async (db: TestDb): Promise<Claimed> => {
   const [claimed, ...others] = await claim(db);
-  if (!claimed || others.length > 0) throw new Error("not one call is due");
+  if (!claimed || others.length > 0) throw new Error("the number of due calls is not one");
   return claimed;
 };
 
-/** A new tenant with an endpoint for webhooks, without the calls and workers of the tests before. */
+/** A new tenant with a webhook endpoint. Deletes the calls and workers of earlier tests. */
 export const newWorld = async (db: TestDb) => {
   const { client } = db;
   await client`delete from fleet.avatar_slots`;

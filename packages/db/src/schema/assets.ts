@@ -1,4 +1,4 @@
-/** The tables of assets. The files are in a store (`packages/storage`). A row says which files are kept. */
+/** The tables of assets. The files are in a store (`packages/storage`). The rows determine which files are needed. */
 
 import { ASSET_KINDS, ASSET_ORIGINS } from "@realtime-avatar/domain/assets/limits";
 import { Asset, CreateRemoteAsset } from "@realtime-avatar/domain/assets/schemas";
@@ -36,7 +36,7 @@ export const assets = pgTable(
     publicType: text("public_type"),
     /** The URL from which the file is fetched; null for an upload. */
     remoteUrl: text("remote_url"),
-    /** The bytes that the asset takes of the quota. */
+    /** The bytes of the quota that the asset uses. */
     reservedBytes: byteCount("reserved_bytes").notNull(),
     /** Null: an earlier release wrote the row. Then `remote_url` says whether the file was uploaded or imported. */
     origin: text("origin"),

@@ -37,7 +37,7 @@ export const auditEvents = pgTable(
     index("audit_events_action_index")
       .on(table.action, table.tenantId, table.id)
       .where(sql`${table.action} <> 'avatar.created'`),
-    // The events that a test key sees, of a tenant that mostly works in live.
+    // The events that a test key sees, in a tenant whose events are mostly in live.
     index("audit_events_test_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.environment} <> 'live'`),

@@ -1,6 +1,6 @@
 /**
- * The tables of calls. A call is a usage session (credits.ts) with a row here. The avatar workers and their slots
- * belong to no tenant. They are in the schema `fleet`.
+ * The tables of calls. A call is a usage session (credits.ts) with a row here. The avatar workers and their slots are
+ * independent of tenants, in the schema `fleet`.
  */
 import { MAX_OBSERVATIONS, type StoredObservation } from "@realtime-avatar/domain/calls/kept/connection-history";
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
@@ -53,7 +53,7 @@ export const calls = pgTable(
     countsFrom: time("counts_from"),
     /** Counts the rooms of the call, which gets another room when its person comes back. */
     roomNumber: integer("room_number").notNull().default(1),
-    /** How often the person has left, and the seconds that were not charged for it, as the worker reports them. */
+    /** How often the person has left, and the seconds of absence that were not charged, as the worker reports them. */
     gapCount: integer("gap_count").notNull().default(0),
     gapSeconds: integer("gap_seconds").notNull().default(0),
     /** Whether the call has segments or `speaking`, which its end erases. */
@@ -237,13 +237,13 @@ export const callTranscripts = pgTable(
     sizeBytes: integer("size_bytes").notNull().default(0),
     /** Whether segments were dropped. */
     isTruncated: boolean("is_truncated").notNull().default(false),
-    /** Whether the worker has said that it has no more segments. */
+    /** Whether the worker has reported that no more segments follow. */
     isComplete: boolean("is_complete").notNull().default(false),
     /** The worker that had the call at its end. Null while the call is open. */
     workerId: bytewise("worker_id"),
     /**
-     * From when it may be sent. For an open call: when the end of the call is checked again. Null: the call has ended,
-     * and the transcript is not sent.
+     * The time from which it may be sent. For an open call: the time of the next check of its end. Null: the call has
+     * ended, and the transcript is not sent.
      */
     dueAt: time("due_at"),
     /** The claim of the worker that sends it, and the end of that claim. */
@@ -268,8 +268,8 @@ export const callTranscripts = pgTable(
 );
 
 /**
- * The connection histories of calls that were started with one: what their pages observe, in order. See the domain's
- * calls/kept/connection-history.ts.
+ * The connection histories of calls that were started with one: the observations of their pages, in order. See the
+ * domain's calls/kept/connection-history.ts.
  */
 export const connectionHistories = pgTable(
   "connection_histories",
@@ -292,8 +292,8 @@ export const connectionHistories = pgTable(
 );
 
 /**
- * The segments of what was said in a call, in order. Each worker of the call (`generation`) counts its segments from 0.
- * They serve the next process of the call, and the transcript. Without a row in `call_transcripts`, only the newest
+ * The segments of the conversation of a call, in order. Each worker of the call (`generation`) counts its segments from
+ * 0. They serve the next process of the call, and the transcript. Without a row in `call_transcripts`, only the newest
  * segments are kept, until the end of the call.
  */
 export const callSegments = pgTable(
@@ -343,7 +343,7 @@ export const avatarSlots = fleet.table(
     n: integer("n").notNull(),
     tenantId: bytewise("tenant_id"),
     sessionId: bytewise("session_id"),
-    /** Whether the worker has not yet been told of a change: a call to start or to leave. */
+    /** Whether the worker has news: a call to start or to leave. */
     hasNews: boolean("has_news").notNull().default(false),
   },
   (table) => [
@@ -371,7 +371,7 @@ export const avatarPreloads = fleet.table(
     avatarId: bytewise("avatar_id").notNull(),
     workerId: bytewise("worker_id").notNull(),
     endsAt: time("ends_at").notNull(),
-    /** Whether the worker has not yet been told. */
+    /** Whether the worker has not yet received the request. */
     hasNews: boolean("has_news").notNull(),
   },
   (table) => [

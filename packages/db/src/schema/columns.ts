@@ -35,15 +35,18 @@ export const isToken = (column: AnyPgColumn): SQL => isWritten(column, "", "[A-Z
 
 /**
  * The condition of an index on the tenant and this column. With the condition, the server uses the index only for
- * statements that compare the column. Without it, the server may also use the index to find a row by its id, because
- * the estimated costs are equal when most tenants have one row. Then it reads all rows of a large tenant.
+ * statements that compare the column. Without it, the server may use the index to find a row by its id, because the
+ * estimated costs are equal when most tenants have one row. For a large tenant, it would then read all rows.
  */
 export const whenCompared = (column: AnyPgColumn): SQL => sql`${column} is not null`;
 
-/** A name as in the index of names: only ASCII letters in lower case, so that it depends on no locale. */
+/**
+ * A name in the form of the index of names: only ASCII letters are folded to lower case, so that it depends on no
+ * locale.
+ */
 export const foldedName = (name: AnyPgColumn): SQL => sql`lower(${name} collate "C")`;
 /**
- * An expression instead of the column, so that no other index serves a condition on it and the plan of a search is
+ * An expression instead of the column, so that no other index serves a condition on it. So the plan of a search is
  * certain.
  */
 export const nameOwner = (tenantId: AnyPgColumn): SQL => sql`(${tenantId} || '')`;

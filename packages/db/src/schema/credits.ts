@@ -155,7 +155,9 @@ export const usageSessions = pgTable(
      * sets both for the functions of an earlier version, which know neither (migration 0018).
      */
     isCounted: boolean("is_counted").notNull().default(false),
-    /** The video that the session pays for. Such a session is never counted: a video takes no place from calls. */
+    /**
+     * The video that the session pays for. Such a session is never counted, because a video takes no place from calls.
+     */
     videoId: bytewise("video_id"),
   },
   (table) => [
@@ -197,7 +199,7 @@ export const creditEntries = pgTable(
     /** For the end of a session: the last reporter and the closer, as in the session. */
     reportedBy: bytewise("reported_by"),
     closedBy: bytewise("closed_by"),
-    /** The operator's reference. A grant, void or adjustment with the same reference is made once. */
+    /** The operator's reference. A grant, void or adjustment with the same reference is written once. */
     reference: text("reference"),
     requestId: text("request_id").notNull(),
     createdAt: time("created_at").notNull(),

@@ -24,14 +24,14 @@ export const jobs = pgTable(
     generation: integer("generation").notNull(),
     /** When the job may be claimed, while `leased_until` is null. */
     runAt: time("run_at").notNull(),
-    /** Until when the worker that claimed the job holds it. Then the job may be claimed again. */
+    /** The end of the lease of the worker that has claimed the job. After it, the job may be claimed again. */
     leasedUntil: time("leased_until"),
-    /** Identifies the claim. A worker whose lease is another one has lost the job. */
+    /** Identifies the claim. A worker with another lease has lost the job. */
     lease: text("lease"),
     /** How often the job was claimed. Some claims do not count (claim_job, give_back_job). */
     attempts: integer("attempts").notNull().default(0),
     /**
-     * How often its lease ran out since the last attempt that came to an end: its worker died, or was cut off from the
+     * How often its lease has run out since the last completed attempt, because its worker died or was cut off from the
      * database. Above 0, the job runs alone in its worker.
      */
     lostLeases: integer("lost_leases").notNull().default(0),
@@ -73,7 +73,7 @@ export const jobSlots = pgTable(
     /** The last job in the slot, and its claim. */
     jobId: bytewise("job_id"),
     lease: text("lease"),
-    /** Until when the slot is taken; null: it is free. */
+    /** The time until which the slot is taken; null: it is free. */
     leasedUntil: time("leased_until"),
     /** When the slot was taken last. */
     startedAt: time("started_at"),

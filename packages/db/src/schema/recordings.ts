@@ -21,25 +21,25 @@ export const callRecordings = pgTable(
     sessionId: bytewise("session_id").notNull(),
     mode: text("mode").notNull(),
     createdAt: time("created_at").notNull(),
-    /** Of the fragments. */
+    /** The sum of the sizes of the fragments. */
     sizeBytes: byteCount("size_bytes").notNull().default(0),
     fragmentCount: integer("fragment_count").notNull().default(0),
     /** The end of the call, and the worker that had it then. Null while the call is open. */
     endedAt: time("ended_at"),
     workerId: bytewise("worker_id"),
-    /** From when the fragments may be joined. Of an open call: when its end is looked for again. */
+    /** The time from which the fragments may be joined. For an open call: the time of the next check of its end. */
     dueAt: time("due_at").notNull(),
-    /** The claim of the worker that joins them, and until when it holds. */
+    /** The claim of the worker that joins the fragments, and the end of that claim. */
     lease: text("lease"),
     leasedUntil: time("leased_until"),
-    /** How often they were claimed. */
+    /** How often the fragments were claimed. */
     attemptCount: integer("attempt_count").notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // A worker names a call by its session alone.
     index("call_recordings_session_index").on(table.sessionId, table.tenantId),
-    // The next one of all, and of each tenant.
+    // The next recordings to join, of all tenants and of each tenant.
     index("call_recordings_due_index").on(sql`coalesce(leased_until, due_at)`),
     index("call_recordings_queue_index")
       .on(table.tenantId, sql`coalesce(leased_until, due_at)`)
@@ -58,7 +58,7 @@ export const recordingFragments = pgTable(
     sessionId: bytewise("session_id").notNull(),
     generation: integer("generation").notNull(),
     n: integer("n").notNull(),
-    /** The worker that has sent it. It can send more of this generation after the call has gone to another one. */
+    /** The worker that has sent it. It can send more of this generation after the call has moved to another worker. */
     workerId: bytewise("worker_id").notNull(),
     sizeBytes: integer("size_bytes").notNull(),
   },
@@ -68,7 +68,7 @@ export const recordingFragments = pgTable(
   ],
 );
 
-/** Recordings: a file each. */
+/** Recordings, each with one file. */
 export const recordings = pgTable(
   "recordings",
   {
@@ -77,10 +77,10 @@ export const recordings = pgTable(
     environment: text("environment").notNull(),
     sessionId: bytewise("session_id").notNull(),
     mode: text("mode").notNull(),
-    /** The one side that is heard; null: both. */
+    /** The recorded side; null: both sides. */
     role: text("role"),
     status: text("status").notNull(),
-    /** The key of the file. Null before and after there is one. */
+    /** The key of the file; null while the recording has no file. */
     key: text("key"),
     sizeBytes: byteCount("size_bytes"),
     durationMs: integer("duration_ms"),
@@ -97,7 +97,7 @@ export const recordings = pgTable(
     primaryKey({ columns: [table.tenantId, table.id] }),
     index("recordings_newest_index").on(table.environment, table.tenantId, table.id),
     index("recordings_session_index").on(table.sessionId, table.tenantId, table.id),
-    // The oldest whose file is due to be deleted, and the oldest that are shown without one.
+    // The oldest recordings whose file must be deleted, and the oldest that are shown without a file.
     index("recordings_kept_index").on(table.retainedUntil).where(sql`${table.status} in ('ready', 'failed')`),
     index("recordings_expired_index").on(table.retainedUntil).where(sql`${table.status} = 'expired'`),
     // The sum of the stored bytes.
@@ -119,19 +119,19 @@ export const recordings = pgTable(
   ],
 );
 
-/** Keys of stored files that are to be deleted. Their rows are gone, or name them no more. */
+/** Keys of stored files to delete. Their rows were deleted, or no longer name them. */
 export const unneededFiles = pgTable(
   "unneeded_files",
   {
     tenantId: bytewise("tenant_id").notNull(),
     key: bytewise("key").notNull(),
     createdAt: time("created_at").notNull(),
-    /** When its deletion is tried again. Null before the first attempt. */
+    /** The time of the next attempt to delete it. Null before the first attempt. */
     retryAt: time("retry_at"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.key] }),
-    // The oldest one, and the next one to delete.
+    // The oldest file, and the next file to delete.
     index("unneeded_files_age_index").on(table.createdAt),
     index("unneeded_files_due_index").on(sql`coalesce(retry_at, created_at)`),
   ],

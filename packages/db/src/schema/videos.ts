@@ -21,7 +21,7 @@ export const videos = pgTable(
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
     avatarId: bytewise("avatar_id").notNull(),
-    /** Null for audio. Null for a deleted video, because a person's text is not kept. */
+    /** Null for audio, and for a deleted video, because a person's text is not stored longer. */
     text: text("text"),
     audioAssetId: bytewise("audio_asset_id"),
     /** The voice that says the text. */
@@ -54,7 +54,7 @@ export const videos = pgTable(
       .where(sql`${table.status} <> 'deleted'`),
     index("videos_list_index").on(table.environment, table.tenantId, table.status, table.id),
     index("videos_avatar_index").on(table.environment, table.tenantId, table.avatarId, table.id),
-    // The count of running videos, and the videos that wait for too long.
+    // The count of running videos, and the videos that have waited too long.
     index("videos_running_index")
       .on(table.environment, table.tenantId)
       .where(sql`${table.status} in ('queued', 'rendering')`),

@@ -31,7 +31,7 @@ const tenantId = () =>
 
 const bounds = CreateWebhookEndpoint.properties;
 
-/** The receivers of a tenant's events. Deleting an endpoint deletes its row, with its secrets. */
+/** The receivers of a tenant's events. The deletion of an endpoint deletes its row, with its secrets. */
 export const webhookEndpoints = pgTable(
   "webhook_endpoints",
   {
@@ -54,7 +54,10 @@ export const webhookEndpoints = pgTable(
     failingSince: time("failing_since"),
     /** Nothing is sent before this time, because the endpoint asked for a pause. */
     slowUntil: time("slow_until"),
-    /** The running recovery: when it goes on, from which id of a delivery, and to which. Null without a recovery. */
+    /**
+     * The running recovery: the time at which it continues, and the first and the last id of its deliveries. Null
+     * without a recovery.
+     */
     recoveryNextAt: time("recovery_next_at"),
     recoveryNextId: bytewise("recovery_next_id"),
     recoveryLastId: bytewise("recovery_last_id"),
@@ -71,14 +74,14 @@ export const webhookEndpoints = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The endpoints to which an event is sent. A tenant without any costs one probe.
+    // The endpoints to which an event is sent. A tenant without endpoints costs one probe.
     index("webhook_endpoints_enabled_index")
       .on(table.tenantId, table.environment)
       .where(sql`${table.status} = 'enabled'`),
     index("webhook_endpoints_list_index").on(table.environment, table.tenantId, table.id),
     // For the metrics.
     index("webhook_endpoints_disabled_index").on(table.tenantId, table.id).where(sql`${table.status} = 'disabled'`),
-    // The next recovery that goes on.
+    // The next recovery that continues.
     index("webhook_endpoints_recovery_index").on(table.recoveryNextAt).where(sql`${table.recoveryNextAt} is not null`),
     check("webhook_endpoints_id_check", isId(table.id, "whe")),
     check("webhook_endpoints_environment_check", inList(table.environment, ENVIRONMENTS)),
@@ -135,10 +138,11 @@ export const webhookHosts = pgTable(
     /** The number of deliveries that were tried since then. */
     probes: integer("probes").notNull(),
     /**
-     * No recovered delivery is due before this time. To the microsecond, because the rate is finer than a millisecond.
+     * The earliest time of the next recovered delivery. To the microsecond, because the rate is finer than a
+     * millisecond.
      */
     nextReleaseAt: timestamp("next_release_at", { withTimezone: true }).notNull(),
-    /** Until when the resends and tests so far use up the budget. */
+    /** The time until which the resends and tests so far use up the budget. */
     resentUntil: time("resent_until"),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.environment, table.host] })],
@@ -186,14 +190,14 @@ export const webhookDeliveries = pgTable(
     status: text("status").notNull().default("pending"),
     /** The newest attempts: `DeliveryAttempt` of the domain. */
     attempts: json("attempts").notNull().default([]),
-    /** How many attempts were made since the delivery was queued. It decides the next pause. */
+    /** The number of attempts since the delivery was queued. It determines the next pause. */
     attemptCount: integer("attempt_count").notNull().default(0),
     /**
      * Whether the delivery is parked: an earlier event of the same target is pending, and the endpoint asked for order.
      * The end of the earlier one sets this to false. Only a claim sets it to true.
      */
     waits: boolean("waits").notNull().default(false),
-    /** From when a pending delivery may be sent. */
+    /** The time from which a pending delivery may be sent. */
     nextAttemptAt: time("next_attempt_at"),
     /** The claim of the worker that sends it, and the end of that claim. */
     lease: text("lease"),

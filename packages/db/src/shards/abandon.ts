@@ -13,8 +13,8 @@ import { shardSchema } from "./shard.ts";
 export const abandonPassphrase = (shards: readonly number[]): string => `abandon ${shards.join(" ")}`;
 
 /**
- * The nodes that are lost with the shards. Throws when one responds and has a table of these shards, or when a lost
- * node has other shards too: Citus can only forget a whole node.
+ * The nodes that are lost with the shards. Throws when one of them responds and has a table of these shards, or when a
+ * lost node has other shards too, because Citus can only forget a whole node.
  */
 const lostNodes = (
   shards: readonly number[],
@@ -24,7 +24,7 @@ const lostNodes = (
   const viewOf = (node: string | undefined) => views.find((one) => one.node === node)?.view ?? null;
   for (const shard of shards) {
     const node = places.get(shard);
-    if (node === undefined) throw new Error(`There is no shard ${shard}.`);
+    if (node === undefined) throw new Error(`No such shard: ${shard}.`);
     if (viewOf(node)?.tables.includes(shard)) {
       throw new Error(`Shard ${shard} is not lost: ${node} responds, and has it. Move it instead.`);
     }
@@ -35,7 +35,7 @@ const lostNodes = (
   const also = [...places].filter(([shard, node]) => nodes.includes(node) && !shards.includes(shard));
   if (also.length > 0) {
     const all = [...shards, ...also.map(([shard]) => shard)].sort((a, b) => a - b);
-    throw new Error(`Of a lost node, all shards are given up at once: ${all.join(", ")}.`);
+    throw new Error(`All shards of a lost node must be given up together: ${all.join(", ")}.`);
   }
   return nodes;
 };
@@ -46,7 +46,7 @@ const partsOf = (node: string): [host: string, port: number] => {
 };
 
 /**
- * Changes the place of the shards, on all nodes that respond, to a node that responds. Their tables do not exist there.
+ * Changes the place of the shards to a responding node, on all responding nodes. That node does not have their tables.
  */
 const placeAt = async (client: postgres.Sql, shards: readonly number[], node: string): Promise<void> => {
   const [host, port] = partsOf(node);
@@ -58,7 +58,7 @@ const placeAt = async (client: postgres.Sql, shards: readonly number[], node: st
   await client`select run_command_on_all_nodes(${row?.text ?? ""}, give_warning_for_connection_errors => true)`;
 };
 
-/** Drops all that the nodes know about a shard, and creates the shard again, without rows. */
+/** Drops the metadata of a shard on all nodes, and creates the shard again, without rows. */
 const createAgain = async (client: postgres.Sql, shard: number): Promise<void> => {
   const roles = await rolesIn(client, shard);
   const schema = shardSchema(shard);
@@ -71,7 +71,7 @@ const createAgain = async (client: postgres.Sql, shard: number): Promise<void> =
 };
 
 /**
- * Gives up shards whose node does not respond. All their rows are lost for ever. Empty shards with the same numbers
+ * Gives up shards whose node does not respond. All their rows are lost permanently. Empty shards with the same numbers
  * replace them at another node, and Citus forgets the lost node. Needs a superuser. An interrupted run can be repeated.
  */
 export const abandonShards = (url: string, shards: readonly number[], options: LockOptions = {}): Promise<void> =>

@@ -26,14 +26,14 @@ export const listShards = async (coordinator: Db, count: number): Promise<ShardS
   });
 };
 
-/** Remainders of an interrupted move would make the next move fail. */
+/** The remainders of an interrupted move are removed, because the next move would fail on them. */
 const CLEAN = "call citus_cleanup_orphaned_resources()";
-/** A move can take hours: the limits of the role and of the database do not apply to it. */
+/** A move can take hours, so the time limits of the role and of the database do not apply to it. */
 const NO_LIMITS = "set statement_timeout = 0; set lock_timeout = 0";
 
 /**
- * Nothing is removed before the nodes agree: a coordinator restored from before a move treats the live tables as
- * remainders.
+ * Removes nothing before the nodes agree, because a coordinator that was restored from before a move treats the live
+ * tables as remainders.
  */
 const prepareMove = async (client: postgres.Sql): Promise<void> => {
   await client.unsafe(NO_LIMITS);

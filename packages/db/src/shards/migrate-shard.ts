@@ -8,8 +8,8 @@ import { migrations } from "../migrate.ts";
 import { CALLED_FUNCTIONS, functionsInShard, shardSchema, textInShard } from "./shard.ts";
 
 /**
- * No release before this one runs on a shard. One database has views with the new names of two tables, but Citus cannot
- * update views. So the tables of a shard have the new names from the start.
+ * On one database, two tables have views with their new names. Citus cannot update views, and no earlier release runs
+ * on a shard. So the tables of a shard have the new names from the start.
  */
 export const RENAMED = `
 alter table idempotency_keys rename to idempotency_claims;

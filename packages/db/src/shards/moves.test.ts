@@ -1,4 +1,4 @@
-/** The effects that the move of a shard must not have on concurrent writes. Needs Citus: see `citus.ts`. */
+/** The moves of a shard during concurrent writes. Needs Citus: see `citus.ts`. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, startCitus } from "@realtime-avatar/testing/postgres/citus";
@@ -27,7 +27,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     coordinator = await startCitus(CITUS_BIN as string);
   });
 
-  /** The URL of the node that has the shard, and of another node, which does not have it. */
+  /** The URLs of the node that has the shard and of another node. */
   const nodesOf = async (shard: number): Promise<{ from: string; to: string; port: number }> => {
     const admin = client(coordinator);
     const own = (await readPlacement((text) => admin.unsafe(text))).get(shard)?.port;
@@ -62,7 +62,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
       (await on`select 1 from pg_locks where not granted and locktype = ${type}`).length > 0;
 
     // A move waits for the transactions that are open when it begins. During this wait the new node already has its
-    // tables. One of them is locked, so that the move then waits in the middle.
+    // tables. The test locks one of them, so that the move waits in the middle.
     const endFirst = await hold(from, "select pg_current_xact_id()");
     let hasMoved = false;
     const moving = admin`
@@ -102,7 +102,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     await Promise.all([old.close(), moved.close(), ...[source, target, admin, admin2].map((one) => one.end())]);
   });
 
-  test("a function that a node without its shard cannot run: run once more, then not executed", async () => {
+  test("a function that a node without its shard cannot run: repeated once, then not executed", async () => {
     const shard = 1;
     const admin = client(coordinator);
     const { name } = functionsInShard(shard);

@@ -22,7 +22,7 @@ export type NodeState = {
     isolation: string;
     /** The seconds within which the node reports as a receiver of changes. */
     reportSeconds: number;
-    /** Prepared transactions that are older than 5 minutes. */
+    /** The number of prepared transactions that are older than 5 minutes. */
     prepared: number;
   } | null;
 };

@@ -21,11 +21,11 @@ import { type Node, readPlacement, requireAgreement } from "./placement.ts";
 import { shardOptions } from "./shard.ts";
 import { findShards } from "./split.ts";
 
-/** How often the coordinator is asked. */
+/** The interval between two reads of the coordinator. */
 const REFRESH_MS = 10_000;
 /** The limit for each statement of this query. */
 const ASK_MS = 2000;
-/** The least number of connections to a shard. */
+/** The minimum number of connections to a shard. */
 const MIN_CONNECTIONS = 2;
 
 type ShardedOptions = PoolOptions & {
@@ -45,12 +45,12 @@ const NO_STATS: PoolStats = {
 };
 
 /**
- * The database of a shard that this process does not know. The shard may be new, so this database tells nothing about
- * its rows.
+ * The database of an unknown shard. The shard may be new, so it refuses all statements instead of reporting missing
+ * rows.
  */
 const unknownShard = (deadlineMs: number): Db => {
   const refuse = async (): Promise<never> => {
-    throw notExecuted("NO_SHARD", "there is no such shard");
+    throw notExecuted("NO_SHARD", "the shard does not exist");
   };
   const db: Db = {
     deadlineMs,
@@ -154,11 +154,11 @@ const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }
   return () => clearInterval(timer);
 };
 
-/** The least time between two readings for ids of unknown shards. */
+/** The minimum time between two reads for ids of unknown shards. */
 const READ_AGAIN_MS = 1000;
 /**
- * Returns a function that reads the places of the shards. Each reading begins after the call. Calls before a reading
- * begins share this reading.
+ * Returns a function that reads the places of the shards. Each read begins after the call. Calls before the start of a
+ * read share it.
  */
 const sharedReading = (read: () => Promise<void>): (() => Promise<void>) => {
   let next: Promise<void> | null = null;
@@ -194,7 +194,7 @@ const compareNodes = async (coordinator: Db, { notify }: ShardedOptions): Promis
 export const openShards = async (url: string, coordinator: Db, options: ShardedOptions): Promise<Databases> => {
   const pools = new ShardPools(url, options);
   await pools.refresh(coordinator);
-  // Commands set null: such a command may have to report the disagreement.
+  // Skipped for commands, which set null: such a command may have to report the disagreement.
   if (options.refreshMs !== null) await compareNodes(coordinator, options);
   const readAgain = sharedReading(() => pools.refresh(coordinator.within(ASK_MS)));
   const stop = repeat(() => pools.refresh(coordinator.within(ASK_MS)), options);

@@ -54,7 +54,7 @@ export const nodesOfShards = async (query: RunQuery): Promise<Map<number, string
 
 /** The instruction for nodes that disagree. */
 export const RESTORED =
-  'A server was restored from before a move, or from before shards were added. Move, migrate and clean up nothing: what Citus takes for a remainder can be the only copy. Follow "Restore" in docs/scaling.md.';
+  'A server was restored from before a move, or from before shards were added. Do not move, migrate or clean up: tables that Citus treats as remainders can be the only copy. Follow "Restore" in docs/scaling.md.';
 
 /**
  * The differences between the nodes and the coordinator about the places of the shards, one sentence each. Nodes that
@@ -77,8 +77,8 @@ export const disagreements = (known: ReadonlyMap<number, string>, views: readonl
   });
 
 /**
- * How often nodes that disagree are asked again, and the pause before. The end of a move changes one node after
- * another.
+ * The number of repeated queries while nodes disagree, and the pause before each. At the end of a move, the nodes
+ * change one after another.
  */
 const ATTEMPTS = 5;
 const PAUSE_MS = 500;

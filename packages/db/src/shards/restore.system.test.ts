@@ -1,5 +1,5 @@
 /**
- * Servers that are restored according to docs/scaling.md, also from before a move. Needs Citus: see `citus.ts` of
+ * Servers that are restored according to docs/scaling.md, also to a state before a move. Needs Citus: see `citus.ts` of
  * testing.
  */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -23,7 +23,7 @@ const SHARD = 1;
 const RESTORED =
   /^The coordinator has shard 1 at 127\.0\.0\.1:\d+, and 127\.0\.0\.1:\d+ at .* was restored from before a move/;
 
-describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are restored", () => {
+describe.skipIf(CITUS_BIN === undefined)("an installation with restored servers", () => {
   let folder = "";
   let citus: Citus;
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     return row?.count ?? 0;
   };
 
-  test("a dump of the coordinator, restored into an empty database: on no node, until migrate places it", async () => {
+  test("a dump of the coordinator, restored into an empty database: its shards are on no node until migrate places them", async () => {
     const rows = await write();
     const url = await citus.database("restored");
     await Bun.$`${CITUS_BIN}/bin/pg_dump ${citus.coordinator} | ${CITUS_BIN}/bin/psql -q -v ON_ERROR_STOP=1 ${url}`.quiet();
@@ -125,7 +125,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     await databases.close();
   });
 
-  test("the coordinator, from before a move and without its WAL: all refuse, no row is lost, and it can be corrected", async () => {
+  test("the coordinator, restored to a state before a move without its WAL: all commands refuse, no row is lost, and the state can be corrected", async () => {
     const restore = await backUp(citus.nodes[0]);
     const before = await write();
     await move();
@@ -155,7 +155,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     expect(await verify()).toEqual([]);
   });
 
-  test("a node, from before a move away from it: all refuse; without the tables that it has left, it is as before", async () => {
+  test("a node, restored to a state before a move away from it: all commands refuse; after the old tables are dropped, the installation works", async () => {
     const from = at(await portOfShard());
     const restore = await backUp(from);
     await write();
@@ -181,7 +181,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     expect(await write()).toBe(rows + 2);
   });
 
-  test("all servers, each from a base backup before a move with its archived WAL: as they were", async () => {
+  test("all servers, each restored from a base backup before a move and its archived WAL: in their last state", async () => {
     const restores = await Promise.all(citus.nodes.map(backUp));
     await write();
     await move();

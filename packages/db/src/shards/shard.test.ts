@@ -26,12 +26,12 @@ const nameOf = (text: string): string => /^create function \w+\.(\w+)/.exec(text
 describe("the texts of a shard", () => {
   const { name, create } = functionsInShard(7);
 
-  test("the functions, of one database: as they are, without the hold", () => {
+  test("the functions of one database: unchanged, without the hold", () => {
     expect(CREATE_FUNCTIONS).not.toContain("hold_shard");
     expect(FUNCTIONS_SCHEMA).toMatch(/^rta_[0-9a-f]{12}$/);
   });
 
-  test("the functions, of two shards: each in a schema of its own, with its tables alone", () => {
+  test("the functions of two shards: each shard has a separate schema, with only its tables", () => {
     expect(name).toMatch(/^rta_[0-9a-f]{12}_s07$/);
     expect(functionsInShard(1023).name).toMatch(/^rta_[0-9a-f]{12}_s1023$/);
     expect(functionsInShard(8).name).not.toBe(name);
@@ -40,7 +40,7 @@ describe("the texts of a shard", () => {
     expect(create).toContain("s07.avatar_slots");
   });
 
-  test("each function that the service calls, and that may write: holds the shard first; no other does", () => {
+  test("each function that the service calls and that may write: holds the shard first; other functions do not", () => {
     const called = [...CALLED_FILES].map((text) => nameOf(text.slice(text.indexOf("create function "))));
     expect(called.length).toBeGreaterThan(60);
     for (const text of functionsOf(create)) {
@@ -59,7 +59,7 @@ describe("the texts of a shard", () => {
     );
   });
 
-  test("a statement, for a shard: its tables and functions, and the same text each time", () => {
+  test("a statement for a shard: has its tables and functions, and always the same text", () => {
     const { textOf, searchPath } = shardOptions(7);
     const text = `select ${FUNCTIONS_SCHEMA}.may_report(a, b, c) from "fleet"."avatar_slots", jobs, public.calls`;
     expect(textOf(text)).toBe(`select ${name}.may_report(a, b, c) from "s07"."avatar_slots", jobs, s07.calls`);
@@ -81,7 +81,7 @@ const open = (shard: number, url = database.url): Promise<Db> =>
 const [four, five] = [await open(4), await open(5)];
 
 describe("two shards in one database", () => {
-  test("shards, migrated again: unchanged, as is the database beside them", async () => {
+  test("shards, migrated again: unchanged, like the other tables of the database", async () => {
     await migrateAll();
     expect(await isMigrated(four)).toBe(true);
     expect(await isMigrated(await open(6))).toBe(false);
@@ -93,7 +93,7 @@ describe("two shards in one database", () => {
       select schemaname as schema, count(*)::integer as count from pg_tables
       where schemaname in ('public', 's04', 's05') and tablename <> '__drizzle_migrations' group by 1 order by 1`;
     const [all = 0] = tables.map(({ count }) => count);
-    // Also the tables of the schema fleet.
+    // Includes the tables of the schema fleet.
     expect([...tables]).toEqual([
       { schema: "public", count: all },
       { schema: "s04", count: all + 4 },
@@ -102,7 +102,7 @@ describe("two shards in one database", () => {
     await own.end();
   });
 
-  test("a tenant of one shard: its keys and avatars are there alone", async () => {
+  test("a tenant of one shard: its keys and avatars are only in this shard", async () => {
     const tenantId = await seedTenant(four);
     const { record, secret } = await seedKey(four, tenantId, { environment: "live", scopes: ["*"] });
     const caller = await findTestCaller(four, secret.keyId);
@@ -129,7 +129,7 @@ describe("two shards in one database", () => {
     await own.end();
   });
 
-  test("a role with the rights of the service in one shard: works there, and nowhere else", async () => {
+  test("a role with the rights of the service in one shard: works only there", async () => {
     const role = await fileRole(database);
     await grantService(database.url, role.role, { shards: [5] });
     const tenantId = await seedTenant(five);

@@ -62,7 +62,7 @@ export const functionsInShard = (shard: number, files = FUNCTION_FILES): { name:
   functionsSchema(filesOf(shard, files), `_${shardSchema(shard)}`);
 
 /**
- * The options of `connect` for a shard. Its statements are those of one database. Statements that Citus distributes
+ * The options of `connect` for a shard. Its statements are those of one database. A statement that Citus distributes
  * cannot have a generic plan, so the server chooses the plan.
  */
 export const shardOptions = (shard: number, files = FUNCTION_FILES): ShardOptions => {

@@ -35,7 +35,7 @@ const openInstallation = (url: string) => {
 const migratePlain = (url: string, count: number) => migrateShards(url, count, { isPlain: true });
 
 describe("the shards of an installation", () => {
-  test("a new database: gets them, then more, and never fewer; the migration of one database refuses it", async () => {
+  test("a new database: gets shards, then more, but never fewer; the migration of one database refuses it", async () => {
     const { url, db } = await fixture(testDatabase({ migrated: false }));
     expect(await findShards(db)).toBeNull();
     expect(await migratePlain(url, 2)).toEqual({ count: 2, splitAt: null, hasChanged: true });
@@ -53,14 +53,14 @@ describe("the shards of an installation", () => {
     for (const shard of [0, 1, 2]) expect(await isMigrated(await open(url, shard))).toBe(true);
     await expect(migrate(url)).rejects.toThrow("in shards");
     expect(await isMigrated(db)).toBe(false);
-    // So a release without shards finds its migrations applied, but fails at its functions.
+    // So a release without shards finds all its migrations, but fails at its functions.
     const [row] = await db.client<{ newest: string }[]>`
       select max(created_at) as newest from drizzle.__drizzle_migrations`;
     expect(Number(row?.newest)).toBeGreaterThan(Date.now());
     await expect(db.client.begin((transaction) => transaction.unsafe(CREATE_FUNCTIONS))).rejects.toThrow("not exist");
   });
 
-  test("a shard that is added: the role of the service has its rights there, before tenants are placed in it", async () => {
+  test("an added shard: the role of the service has its rights there before tenants are placed in it", async () => {
     const file = await fixture(testDatabase({ migrated: false }));
     const { url } = file;
     await migratePlain(url, 1);
@@ -73,7 +73,7 @@ describe("the shards of an installation", () => {
     await expect(own.run("delete from avatars", [])).rejects.toThrow();
   });
 
-  test("shards that were added by the same command: prune keeps their functions, and drops those of another version", async () => {
+  test("prune, after the same command has added shards: keeps their functions, and drops those of another version", async () => {
     const { url, db } = await fixture(testDatabase({ migrated: false }));
     await migratePlain(url, 1);
     const opened = await openInstallation(url);
@@ -83,7 +83,7 @@ describe("the shards of an installation", () => {
     for (const shard of [0, 1]) expect(await isMigrated(await open(url, shard))).toBe(true);
   });
 
-  test("a shard that was added a moment ago: found for a new key; no shard for a key that names one that there is not", async () => {
+  test("a shard that was just added: found for a new key; a key of a shard that does not exist: no shard", async () => {
     const { url } = await fixture(testDatabase({ migrated: false }));
     await migratePlain(url, 1);
     const { databases } = await openInstallation(url);
@@ -97,7 +97,7 @@ describe("the shards of an installation", () => {
     expect(await databases.ofNewKeyId(keyId)).toEqual([]);
   });
 
-  test("one database of an earlier release: refused, with what to do, and nothing is changed", async () => {
+  test("one database of an earlier release: refused with a remedy, and unchanged", async () => {
     const { url, db } = await fixture(testDatabase({ migrated: false }));
     await withLock(url, {}, (own) => applyMigrations(own, migrations().slice(0, -1)));
     await expect(migratePlain(url, 2)).rejects.toThrow("Run `migrate` first, without --shards");
@@ -106,7 +106,7 @@ describe("the shards of an installation", () => {
     expect(await migratePlain(url, 2)).toMatchObject({ count: 2 });
   });
 
-  test("one database with tenants: becomes shard 0, with its rows, its rights and its triggers", async () => {
+  test("one database with tenants: becomes shard 0, with its rows, rights and triggers", async () => {
     const { url, db } = await fixture(testDatabase());
     const tenantId = await seedTenant(db);
     const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });

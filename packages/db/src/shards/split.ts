@@ -58,9 +58,9 @@ const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => 
 };
 
 /**
- * Stops `migrate` of a release without shards. It would create empty tables next to the shards and serve them. It finds
- * a journal that is newer than its own, so it creates no tables. Without the tables it cannot create its functions, so
- * it never becomes ready.
+ * Stops `migrate` of a release without shards, which would create empty tables next to the shards and serve them. That
+ * release finds a journal that is newer than its own, so it creates no tables. Without tables it cannot create its
+ * functions, so it never becomes ready.
  */
 const NEWER_JOURNAL = `
   create schema if not exists drizzle;
@@ -94,13 +94,13 @@ export type ShardMigration = Shards & {
 };
 
 type MigrateOptions = LockOptions & {
-  /** For tests without Citus: all shards are then in one database. */
+  /** False in tests without Citus: all shards are then in one database. */
   isPlain?: boolean;
 };
 
 /**
- * While nodes are down, no change is possible: Citus sends a change of the schema to all nodes. Throws when the shards
- * of the nodes that respond need a change. Reports the shards that were not checked.
+ * While nodes are down, no change is possible, because Citus sends a change of the schema to all nodes. Throws when the
+ * shards of the nodes that respond need a change. Reports the shards that were not checked.
  */
 const requireCurrentShards = async (
   client: postgres.Sql,
@@ -118,7 +118,7 @@ const requireCurrentShards = async (
       `${down.join(", ")} does not respond, and a change of the schema needs all nodes. Start the node, or give up its shards: see "A node that is lost" in docs/scaling.md.`,
     );
   }
-  notify?.(`${down.join(", ")} does not respond. Not looked at: the shards ${unknown.join(", ") || "of no node"}.`);
+  notify?.(`${down.join(", ")} does not respond. Not checked: the shards ${unknown.join(", ") || "of no node"}.`);
 };
 
 /**
@@ -134,7 +134,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
       await client`set citus.enable_schema_based_sharding = off`;
     }
     if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) {
-      throw new Error(`There can be from 1 to ${MAX_SHARDS} shards.`);
+      throw new Error(`The number of shards must be from 1 to ${MAX_SHARDS}.`);
     }
     if (!(await hasShards(client))) {
       const [table] = await client`select 1 where to_regclass('public.tenants') is not null`;
@@ -160,15 +160,15 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
       hasChanged = (await migrateShard(client, shard)) || hasChanged;
       if (shard >= Math.max(known.count, 1)) await grantAsInFirst(client, shard);
     }
-    // Only now are tenants created in them.
+    // Tenants are created in the new shards only from now on.
     await client`update public.shards set count = ${count}`;
     return { count, splitAt: known.splitAt, hasChanged };
   });
 
-/** Drops the functions that other versions have in the shards, like `pruneFunctions` in one database. */
+/** Drops the functions of other versions in the shards, like `pruneFunctions` in one database. */
 export const pruneShards = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
-    // Read while the lock is held: this command or another one may have added shards.
+    // Read under the lock, because this command or another one may have added shards.
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
     const current = Array.from({ length: known?.count ?? 0 }, (_, shard) => functionsInShard(shard).name);
     const rows = await client<{ name: string }[]>`

@@ -75,7 +75,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
   const open = (url: string, shard: number, files?: readonly string[]): Db =>
     connect(url, { shard: shardOptions(shard, files), deadlineMs: 120_000 });
 
-  /** Creates and changes avatars until it is stopped. Returns their ids. */
+  /** Creates and changes avatars until a stop. Returns their ids. */
   const write = (db: Db, caller: Caller) => {
     const ids: string[] = [];
     let isStopping = false;
@@ -118,7 +118,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
     expect(kind).not.toBe("written");
   };
 
-  test("a later migration, by the next version while this one writes: both work, also after a move; then one is pruned", async () => {
+  test("a migration by the next version, while this version writes: both work, also after a move; then one is pruned", async () => {
     const { url, other } = await nodesOf(0);
     const old = open(url, 0);
     const caller = await seedCaller(old);
@@ -159,7 +159,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
     await Promise.all([old.close(), next.close()]);
   });
 
-  test("every migration since there are shards, of a distributed one with rows: the rows stay, and it serves", async () => {
+  test("every migration since the first version with shards, on a distributed shard with rows: the rows stay, and the shard serves", async () => {
     const shard = 2;
     const schema = shardSchema(shard);
     const now = new Date();

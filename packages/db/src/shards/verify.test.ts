@@ -22,7 +22,7 @@ const problemsOf = (node: Partial<NodeState>): string[] =>
   verifyNode({ node: "a:1", isActive: true, state: fine, ...node }, 2).map(({ problem }) => problem);
 
 test.each<[string, Partial<NodeState>, RegExp | null]>([
-  ["as it should be", {}, null],
+  ["without a problem", {}, null],
   ["does not respond", { state: null }, /^it does not respond$/],
   ["not kept up to date", { isActive: false }, /keep it up to date/],
   ["reports every 10 seconds", { state: { ...fine, reportSeconds: 10 } }, /wal_receiver_status_interval is 10 s/],

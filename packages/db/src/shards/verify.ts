@@ -26,7 +26,7 @@ const TRIGGERS: readonly string[] = [
   ),
 ];
 
-/** The seconds within which a node must report, so that writes wait no longer at the end of a move. */
+/** The maximum seconds within which a node must report. Writes wait as long at the end of a move. */
 const REPORT_SECONDS = 1;
 
 const missingTriggers = (place: string, enabled: readonly string[]): Finding[] =>
@@ -93,7 +93,7 @@ const SELECT_LEFT = `
   select count(*)::integer as count from pg_dist_cleanup
   where policy_type <> 2 and not exists (select from get_rebalance_progress())`;
 
-/** Only for a role that may read the list: by default, a superuser. */
+/** Checked only as a role that may read the list: by default, a superuser. */
 const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
   const may = await coordinator.run("select 1 where has_table_privilege('pg_dist_cleanup', 'select')", []);
   if (may.length === 0) return [];
@@ -104,7 +104,7 @@ const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
 };
 
 /**
- * How long a query of all nodes may take. Citus waits 30 s for a frozen node. After that, `verify` can name the node.
+ * The time limit of a query of all nodes. Citus waits 30 s for a frozen node. After that, `verify` can name the node.
  */
 const VERIFY_MS = 60_000;
 

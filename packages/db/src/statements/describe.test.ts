@@ -8,7 +8,7 @@ const GENERATED = join(import.meta.dir, "../../generated");
 /** Ignores white space and the changes of a formatter. */
 const compact = (text: string): string => text.replaceAll(/[\s;]+/g, "");
 
-test("the listing of statements, compared with bun run statements: current", async () => {
+test("the listing of statements, compared with the output of bun run statements: equal", async () => {
   const database = await testDatabase();
   const { statements, described } = await describeStatements(database.db.client);
   await database.close();

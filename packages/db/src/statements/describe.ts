@@ -36,7 +36,7 @@ const importModules = async (): Promise<void> => {
   }
 };
 
-/** Lists have a statement for each choice of filters, made when it is first used. */
+/** Lists have a statement for each choice of filters, which is created at its first use. */
 const makeLists = async (): Promise<void> => {
   const db = { batch: async () => ({ items: "", next: null }) } as unknown as Db;
   const page = { before: null, limit: 1 };
@@ -107,7 +107,7 @@ const makeLists = async (): Promise<void> => {
 
 type Listing = { statements: string; described: string };
 
-/** The text of `statements.sql` and of `described.ts`. `client` is of a migrated database. */
+/** The text of `statements.sql` and of `described.ts`. `client`: a client of a migrated database. */
 export const describeStatements = async (client: postgres.Sql): Promise<Listing> => {
   await importModules();
   await makeLists();

@@ -31,11 +31,11 @@ const selectCount = statement<{ tenants: number }>(
   sql`select count(*)::integer as "tenants" from ${tenants}`,
 );
 
-/** How many tenants the database has. It reads all of them, because they are few. */
+/** The number of tenants of the database. It reads all of them, because they are few. */
 export const countTenants = async (db: Db): Promise<number> => (await selectCount(db, {}))[0]?.tenants ?? 0;
 
 /**
- * Returns the one with fewer tenants of two randomly chosen databases. This keeps many databases about equally full.
+ * Chooses two databases at random, and returns the one with fewer tenants. So many databases stay about equally full.
  */
 export const emptierOfTwo = async (databases: readonly Db[]): Promise<Db> => {
   const two = databases.toSorted(() => Math.random() - 0.5).slice(0, 2);
@@ -44,5 +44,5 @@ export const emptierOfTwo = async (databases: readonly Db[]): Promise<Db> => {
   return two[counts.indexOf(Math.min(...counts))] as Db;
 };
 
-/** Every tenant, oldest first. */
+/** All tenants, the oldest first. */
 export const listTenants = (db: Db): Promise<ListedTenant[]> => select(db, {});

@@ -120,7 +120,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ["listing videos", () => list({}), ["videos_newest_index"]],
   ["listing videos by status", () => list({ status: "failed" }), ["videos_list_index"]],
   ["listing videos by avatar", () => list({ avatarId }), ["videos_avatar_index"]],
-  ["listing videos by both", () => list({ avatarId, status: "failed" }), ["videos_avatar_index"]],
+  ["listing videos by status and avatar", () => list({ avatarId, status: "failed" }), ["videos_avatar_index"]],
   ["beginning a video", started, ["jobs_tenant_id_id_pk", "videos_tenant_id_id_pk", "usage_sessions_tenant_id_id_pk"]],
   [
     "reporting the progress of a video",
@@ -145,7 +145,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     ["assets_tenant_id_id_pk", "avatars_source_asset_index"],
   ],
   [
-    "failing videos that no worker has taken",
+    "failing videos that no worker has finished",
     async () => {
       const { id } = await create();
       await owner`update videos set created_at = now() - interval '2 days' where id = ${id}`;

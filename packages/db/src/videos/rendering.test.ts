@@ -57,8 +57,8 @@ const bytesOf = async ({ tenantId }: Caller) =>
   Number((await client`select bytes from asset_meters where tenant_id = ${tenantId}`)[0]?.["bytes"] ?? 0);
 const NOT_CHARGED = { billedSeconds: 0, billedCreditMicros: 0, assetId: null, videoUrl: null };
 
-describe("a video that is rendered", () => {
-  test("the end: ready with its file, charged its seconds once, and announced", async () => {
+describe("the rendering of a video", () => {
+  test("the end: ready with its file, charged once for its seconds, with an event", async () => {
     const { caller, video, tenantId } = await world();
     const job = await started();
     expect(await reportVideo(db, job, 0.51239)).toBeNull();
@@ -93,13 +93,13 @@ describe("a video that is rendered", () => {
       "usage_session.opened",
       "usage_session.ended",
     ]);
-    // The same worker ends it again, but has lost the job.
+    // The same worker ends the job again, but no longer holds it.
     expect(await finish(job, ready(videoFile({ ...caller })))).toBe("lost");
     expect(await balance(caller)).toEqual({ held: 0, used: 3 * PRICE });
     expect([await drift(caller), await takenSlots(db)]).toEqual([[], 0]);
   });
 
-  test("longer than its hold: charged the hold", async () => {
+  test("longer than its hold: charged for the whole hold", async () => {
     const { caller, video } = await world();
     await finish(await started(), ready(videoFile({ ...caller }), { durationMs: 9000 }));
     expect(await shown(caller, video)).toMatchObject({ durationSeconds: 9, billedSeconds: 3 });
@@ -136,7 +136,7 @@ describe("a video that is rendered", () => {
     expect(await drift(caller)).toEqual([]);
   });
 
-  test("deleted when it is ready: its file and its text are gone, and it stays charged", async () => {
+  test("deleted when it is ready: its file and text are deleted, and its charge remains", async () => {
     const { caller, video } = await world();
     const file = videoFile({ ...caller });
     await finish(await started(), ready(file));
@@ -191,7 +191,7 @@ describe("a worker that is lost", () => {
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 3 * PRICE }, []]);
   });
 
-  test("two workers that end it at once: charged once", async () => {
+  test("two workers that end the video at once: charged once", async () => {
     const { caller } = await world();
     const first = await started();
     await expireLeases(db);
@@ -201,7 +201,7 @@ describe("a worker that is lost", () => {
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 3 * PRICE }, []]);
   });
 
-  test("a retry: queued again, holds its credits; after the last attempt: failed, not charged", async () => {
+  test("a retry: queued again, with its hold; after the last attempt: failed, not charged", async () => {
     const { caller, video, tenantId } = await world();
     const failure = { error: "x", delaySeconds: 0, maxAttempts: 2 };
     const first = await started();
@@ -217,7 +217,7 @@ describe("a worker that is lost", () => {
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 0 }, []]);
   });
 
-  test("a cancellation during the rendering: the renewal of the lease fails, and the end of the job changes nothing", async () => {
+  test("a cancellation during the rendering: the renewal of the lease fails; the end of the job changes nothing", async () => {
     const { caller, video } = await world();
     const job = await started();
     await deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
@@ -233,7 +233,7 @@ describe("other ends of a video", () => {
   const revoke = (tenantId: string, id: string) =>
     client`update api_keys set revoked_at = now(), ended_at = now() where tenant_id = ${tenantId} and id = ${id}`;
 
-  test("its key or an ancestor, revoked before or during the rendering or at the end: failed with `key_ended`, not charged", async () => {
+  test("its key or an ancestor revoked, before, during or at the end of the rendering: failed with `key_ended`, not charged", async () => {
     for (const step of ["waits", "renders", "ends"]) {
       const { caller, record, avatarId, tenantId } = await world();
       await client`delete from jobs`;
@@ -255,7 +255,7 @@ describe("other ends of a video", () => {
     }
   });
 
-  test("its key, expired or with a lowered cap: rendered and charged, because it was admitted", async () => {
+  test("its key expired or its cap lowered: the video is rendered and charged, because it was admitted", async () => {
     const { caller, video } = await world();
     await client`
       update api_keys set expires_at = now() - interval '1 second', created_at = now() - interval '1 day',
@@ -288,7 +288,7 @@ describe("other ends of a video", () => {
     }
   });
 
-  test("the operator, or the end of its lease: failed with `session_ended`, not charged", async () => {
+  test("its session ended by the operator or by the lease: failed with `session_ended`, not charged", async () => {
     for (const by of ["operator", "sweep"]) {
       const { caller, video, tenantId } = await world();
       const job = await started();
@@ -306,7 +306,7 @@ describe("other ends of a video", () => {
     }
   });
 
-  test("no worker within a day: failed with `no_capacity`; a video that is being rendered, or is newer: unchanged", async () => {
+  test("no worker within a day: failed with `no_capacity`; a video that is being rendered, or a newer one: unchanged", async () => {
     const [old, rendered, lost, newer] = [await world(), await world(), await world(), await world()];
     await client`delete from jobs where target_id in (${old.video.id}, ${newer.video.id})`;
     for (const _ of [1, 2]) await started();
@@ -326,7 +326,7 @@ describe("other ends of a video", () => {
   });
 });
 
-test("the files of videos, too old: deleted, except those that an avatar is built from; their videos remain", async () => {
+test("the files of old videos: deleted, except the sources of avatars; their videos remain", async () => {
   const worlds = [await world(), await world(), await world(), await world()];
   const files = [];
   for (const _ of worlds) {

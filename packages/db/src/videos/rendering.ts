@@ -49,8 +49,8 @@ export const startVideo = async (db: Runner, job: ClaimedJob): Promise<VideoStar
 };
 
 /**
- * Records the rendered part of a video: 0 to 1, with three digits. Returns the reason why the work must stop; null: it
- * goes on. One statement.
+ * Records the rendered part of a video: 0 to 1, with three digits. Returns the reason why the work must stop; null when
+ * it goes on. One statement.
  */
 export const reportVideo = async (db: Runner, job: ClaimedJob, progress: number): Promise<VideoEnd | "gone" | null> => {
   const [row] = await callReport(db, { job, lease: job.lease, progress: Math.floor(progress * 1000) / 1000 });
@@ -75,7 +75,7 @@ const rowOf = (result: VideoResult) => {
     case "failed":
       return { ...NOTHING, status: "failed", errorCode: result.code, errorDetail: result.detail };
     case "must_end":
-      // The function determines the reason, unless it has changed meanwhile.
+      // The reason is that of the database function, unless it has changed meanwhile.
       return {
         ...NOTHING,
         status: "failed",

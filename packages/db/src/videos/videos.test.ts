@@ -44,7 +44,7 @@ const audio = async (caller: Caller, durationMs: number | null, status: "ready" 
 };
 
 describe("a new video", () => {
-  test("a text, written: holds credits for its seconds, equal in a read, a list and its stored form", async () => {
+  test("a video of a text: holds credits for its seconds; its read, its list entry and its stored form are equal", async () => {
     const { caller, avatarId, tenantId } = await world();
     const metadata = { user_id: "u-1", deep: { a: [1.5, "ü"] } };
     const { video, outcome } = await seedVideo(db, caller, avatarId, { metadata });
@@ -62,7 +62,7 @@ describe("a new video", () => {
     expect(await drift(tenantId)).toEqual([]);
   });
 
-  test("usage sessions, listed and counted by kind: those of videos, and those of calls", async () => {
+  test("usage sessions, listed and counted by kind: of videos, or of calls", async () => {
     const { caller, avatarId } = await world();
     const sessionId = await seedSession(db, caller, { metadata: { user_id: "u-1" } });
     const { video } = await seedVideo(db, caller, avatarId, { metadata: { user_id: "u-1" } });
@@ -85,7 +85,7 @@ describe("a new video", () => {
     }
   });
 
-  test("a session of a video, open: takes no place from other sessions", async () => {
+  test("an open session of a video: takes no place from other sessions", async () => {
     const { caller, avatarId } = await world(100 * PRICE, { maxConcurrentSessions: 1 });
     for (const _ of [1, 2]) expect((await seedVideo(db, caller, avatarId)).outcome.kind).toBe("written");
     expect(await countOpenSessions(db, caller)).toMatchObject({ activeSessions: 0 });
@@ -96,7 +96,7 @@ describe("a new video", () => {
     ["the request", "flite-rms", "flite-rms", []],
     ["the avatar", null, "flite-rms", []],
     [
-      "the service, because that of the avatar does not exist",
+      "the service, because the voice of the avatar does not exist",
       null,
       "flite-slt",
       [expect.stringContaining("voice-no-1")],
@@ -119,7 +119,7 @@ describe("a new video", () => {
     expect(outcome).toEqual({ kind: "written", responseFields });
   });
 
-  test("an audio that is too long, is not ready, is a picture, or foreign: refused, nothing is written", async () => {
+  test("an audio that is too long, not ready, a picture, or foreign: refused, nothing is written", async () => {
     const { caller, avatarId, tenantId } = await world(1000 * PRICE);
     const other = await world();
     const picture = await seedAsset(db, tenantId);
@@ -150,7 +150,7 @@ describe("a new video", () => {
     expect((await seedVideo(db, caller, avatarId)).outcome).toEqual({ kind: "avatar_not_found" });
   });
 
-  test("too few credits, or a cap of the key or an ancestor: refused, and the exhaustion is announced", async () => {
+  test("too few credits, or a cap of the key or an ancestor: refused, with the event of exhausted credits", async () => {
     const poor = await world(2 * PRICE);
     await seedEndpoint(db, poor.tenantId);
     const requiredCreditMicros = 3 * PRICE;
@@ -166,7 +166,7 @@ describe("a new video", () => {
     expect((await seedVideo(db, child.caller, avatarId)).outcome).toEqual({ ...refusal, limitedBy: "ancestor" });
   });
 
-  test("more creates at once than may run: the maximum is written", async () => {
+  test("more concurrent creates than the maximum: the maximum is written", async () => {
     const { caller, avatarId } = await world();
     const all = await Promise.all(
       Array.from({ length: 12 }, () => seedVideo(db, caller, avatarId, { terms: { maxVideos: 5 } })),
@@ -179,7 +179,7 @@ describe("a new video", () => {
     expect((await seedVideo(db, caller, avatarId, { terms: { maxVideos: 5 } })).outcome.kind).toBe("written");
   });
 
-  test("an Idempotency-Key, used again: the first response; after a refusal: usable", async () => {
+  test("an Idempotency-Key, used again: gets the first response; after a refusal: can be used", async () => {
     const { caller, avatarId, tenantId } = await world(4 * PRICE);
     const claim = newClaim("a", "x");
     await client`update avatars set status = 'disabled' where id = ${avatarId}`;
@@ -202,7 +202,7 @@ describe("a new video", () => {
 });
 
 describe("a deletion", () => {
-  test("a video that is queued, or rendered: canceled, not charged, its job deleted", async () => {
+  test("a queued or rendered video: canceled, not charged, its job is deleted", async () => {
     const { caller, avatarId, tenantId } = await world();
     await seedEndpoint(db, tenantId);
     for (const isRendered of [false, true]) {
@@ -224,7 +224,7 @@ describe("a deletion", () => {
     expect(await drift(tenantId)).toEqual([]);
   });
 
-  test("a canceled video: deleted with its text; a second time, or with another version: unchanged", async () => {
+  test("a canceled video: deleted with its text; deleted again, or with another version: unchanged", async () => {
     const { caller, avatarId } = await world();
     const { video } = await seedVideo(db, caller, avatarId);
     expect(await remove(video.id, caller, { versions: ["7"] })).toMatchObject({ kind: "unchanged" });
@@ -239,7 +239,7 @@ describe("a deletion", () => {
     expect((await list({ avatarId })).items).toBe("");
   });
 
-  test("a video of another key: refused for another lineage; allowed for a key that manages files, or an ancestor", async () => {
+  test("the deletion of a video of another key: refused for another lineage; allowed for an ancestor, or a key that manages files", async () => {
     const { caller, record, avatarId, tenantId } = await world();
     const child = await seedCaller(db, tenantId, {}, record);
     const own = await seedVideo(db, child.caller, avatarId);

@@ -33,7 +33,7 @@ export type VideoTerms = {
   defaultVoiceId: string;
   /** Credit micros for each second. */
   price: number;
-  /** How many videos of the tenant in the environment may be queued or rendered. */
+  /** The maximum number of queued or rendered videos of the tenant in the environment. */
   maxVideos: number;
 };
 
@@ -53,7 +53,10 @@ export type CreateVideoOutcome =
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor"; requiredCreditMicros: number }
   | { kind: "insufficient_credits"; requiredCreditMicros: number };
 
-/** A session ends an hour after the time at which its video fails for lack of a worker, so that every hold ends. */
+/**
+ * The lease of a session ends an hour after the time at which its video fails for lack of a worker, so that every hold
+ * ends.
+ */
 const SESSION_SECONDS = (MAX_WAITING_HOURS + 1) * 3600;
 
 const createOutcomeOf = (row: CreateVideoRow): CreateVideoOutcome => {
@@ -165,7 +168,7 @@ export type DeleteVideoOutcome =
   | { kind: "stale" };
 
 /**
- * Cancels a video that is queued or rendered, or deletes any other one with its file, unless `versions` excludes its
+ * Cancels a video that is queued or rendered, or deletes another video with its file, unless `versions` excludes its
  * version. A key that does not manage files (`managesFiles`) may do this only with videos of its lineage. One
  * statement.
  */

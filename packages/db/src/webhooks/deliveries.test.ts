@@ -19,7 +19,7 @@ const listed = async (...args: Parameters<typeof listDeliveries>) =>
   parseItems<WebhookDelivery>(await listDeliveries(...args));
 
 describe("the list of deliveries", () => {
-  test("by each filter, and by all: newest first, in the form of JSON.stringify", async () => {
+  test("by each filter, and by all filters: newest first, in the form of JSON.stringify", async () => {
     const caller = await seedCaller(db);
     const [one, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller, { events: ["avatar.*"] })];
     const [a, b] = [newTarget(), newTarget()];
@@ -57,7 +57,7 @@ describe("the list of deliveries", () => {
     expect([...parseItems<WebhookDelivery>(page), ...rest]).toEqual(all);
   });
 
-  test("of another tenant or environment: not found, not sent again", async () => {
+  test("of another tenant or environment: not found, and not sent again", async () => {
     const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -98,7 +98,7 @@ describe("a delivery that is sent again", () => {
     },
   );
 
-  test("while a worker sends it: that attempt continues, and its schedule begins anew", async () => {
+  test("during an attempt: the attempt continues, and the schedule begins anew", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -109,7 +109,7 @@ describe("a delivery that is sent again", () => {
     expect(await queue.statuses()).toEqual({ pending: 1 });
   });
 
-  test("while a worker makes its last attempt, which fails: due at once, and its schedule begins anew", async () => {
+  test("during its last attempt, which fails: due at once, and the schedule begins anew", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -125,7 +125,7 @@ describe("a delivery that is sent again", () => {
     expect(await queue.statuses()).toEqual({ failed: 1 });
   });
 
-  test("canceled, and its endpoint is still disabled: canceled again", async () => {
+  test("canceled, while its endpoint is disabled: canceled again", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -140,7 +140,7 @@ describe("a delivery that is sent again", () => {
 });
 
 describe("a test of an endpoint", () => {
-  test("of one that selects other events: sent only to it, with the next sequence", async () => {
+  test("of an endpoint that selects other events: sent only to it, with the next sequence", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { events: ["avatar.*"] });
     await seedEndpoint(db, caller);
@@ -159,7 +159,7 @@ describe("a test of an endpoint", () => {
     }
   });
 
-  test("twenty at once: each has its own sequence", async () => {
+  test("twenty tests at once: each has its own sequence", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await Promise.all(
@@ -169,7 +169,7 @@ describe("a test of an endpoint", () => {
     expect(sequences).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
-  test("twice with one Idempotency-Key: one delivery; the replay has its id", async () => {
+  test("twice with one Idempotency-Key: one delivery, whose id the replay has", async () => {
     const caller = await seedCaller(db);
     const colleague = await seedCaller(db, caller.tenantId);
     const endpoint = await seedEndpoint(db, caller);

@@ -80,7 +80,7 @@ type PageQuery = WebhookOwner & Filters & { before: WebhookDeliveryId | null; li
 const FILTERS = ["endpointId", "status", "eventType", "targetId"] as const satisfies readonly (keyof Filters)[];
 
 /**
- * The maximum number of deliveries that a page reads. The page contains those that meet the filters. Each costs some
+ * The maximum number of deliveries that a page reads. The page contains those that meet the filters. Each costs about
  * 0.4 us.
  */
 const MAX_ROWS_READ = 5000;
@@ -120,7 +120,7 @@ export const listDeliveries = (
   return db.batch(STATEMENTS.page(...formOf(query, filters)), query, tenantId);
 };
 
-/** How many of the owner's deliveries match, of the newest `MAX_COUNTED`. One statement. */
+/** How many of the owner's newest `MAX_COUNTED` deliveries match. One statement. */
 export const countDeliveries = async (
   db: Db,
   { tenantId, environment }: WebhookOwner,
@@ -163,9 +163,8 @@ const completedOutcome = <Written extends object>(
 };
 
 /**
- * Sends a delivery of any status again, with the same id, event and body. Its schedule begins anew. A delivery that a
- * worker is sending now is left to that attempt. A host gets 60 resends and tests at once, and then one every two
- * seconds. One statement.
+ * Sends a delivery of any status again, with the same id, event and body. Its schedule begins anew. A running attempt
+ * of the delivery continues. A host gets 60 resends and tests at once, and then one every two seconds. One statement.
  */
 export const resendDelivery = async (
   db: Runner,

@@ -23,7 +23,7 @@ const actionsOf = async (id: string) =>
   ).map(({ action, changed_fields }) => [action, ...(changed_fields as string[])].join(" "));
 
 describe("a webhook endpoint", () => {
-  test("created, read and listed: what was written, with its audit event", async () => {
+  test("created, read and listed: the written values, with an audit event", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, {
       description: 'a "quoted" \u2028 text',
@@ -76,7 +76,7 @@ describe("a webhook endpoint", () => {
     );
     const counted = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length;
     expect([counted("written"), counted("quota_exceeded")]).toEqual([2 * MAX_ENDPOINTS, 40 - 2 * MAX_ENDPOINTS]);
-    // The claim of a refused create is not kept, so the same request is written later.
+    // The claim of a refused create is not stored, so the same request is written later.
     const [{ id = "" } = {}] = parseItems<{ id: never }>(await listEndpoints(db, live, { before: null, limit: 1 }));
     await deleteEndpoint(db, id as never, ANY, live, seedOrigin(live));
     const refused = outcomes.findIndex((outcome, n) => n % 2 === 0 && outcome.kind === "quota_exceeded");
@@ -85,7 +85,7 @@ describe("a webhook endpoint", () => {
     ).toMatchObject({ kind: "written" });
   });
 
-  test("created twice with one Idempotency-Key: replayed, once there", async () => {
+  test("created twice with one Idempotency-Key: replayed, and created once", async () => {
     const caller = await seedCaller(db);
     const create = () => insertEndpoint(db, plannedEndpoint(caller), caller, seedOrigin(caller), newClaim("same"));
     const kinds = (await Promise.all([create(), create()])).map(({ kind }) => kind).sort();
@@ -93,7 +93,7 @@ describe("a webhook endpoint", () => {
     expect(parseItems(await listEndpoints(db, caller, { before: null, limit: 10 }))).toHaveLength(1);
   });
 
-  test("changed: the given fields, a new version, and the names of those that differ", async () => {
+  test("changed: the requested fields change, with a new version and the names of the fields that differ", async () => {
     const caller = await seedCaller(db);
     const { id } = await seedEndpoint(db, caller, { description: "a", events: ["avatar.*"] });
     const update = (changes: Parameters<typeof updateEndpoint>[2], versions: string[] | null = null) =>
@@ -111,7 +111,7 @@ describe("a webhook endpoint", () => {
     });
     await db.client`update webhook_endpoints set failing_since = now(), slow_until = now() where id = ${id}`;
     expect(await update({ ordered: true })).toMatchObject({ endpoint: { failingSince: expect.any(Date) } });
-    // Another receiver, so earlier failures do not count.
+    // The URL has another receiver, so earlier failures do not count.
     expect(await update({ url: "https://other.example/" })).toMatchObject({ endpoint: { failingSince: null } });
     expect([...(await db.client`select slow_until from webhook_endpoints where id = ${id}`)]).toEqual([
       { slow_until: null },
@@ -126,7 +126,7 @@ describe("a webhook endpoint", () => {
     ]);
   });
 
-  test("two rotations at once: one is written, the other is repeated, and the first secret still signs", async () => {
+  test("two rotations at once: one is written, the other is repeated; the first secret still signs", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const rotate = (n: number) =>
@@ -150,7 +150,7 @@ describe("a webhook endpoint", () => {
     expect(await actionsOf(endpoint.id)).toEqual(["webhook_endpoint.created", "webhook_endpoint.secret_rotated"]);
   });
 
-  test("deleted: its last state, and nothing is left of its secrets", async () => {
+  test("deleted: returns its last state, and its secrets are deleted", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const remove = (versions: string[] | null) =>

@@ -41,7 +41,7 @@ const {
 export type WebhookOwner = Pick<WebhookEndpointRecord, "tenantId" | "environment">;
 
 /**
- * Writes a new endpoint, its audit event and, with a claim, the response. A create over the quota keeps no claim. One
+ * Writes a new endpoint, its audit event and, with a claim, the response. A create over the quota stores no claim. One
  * statement.
  */
 export const insertEndpoint = async (
@@ -194,6 +194,6 @@ export const disableEndpoint = async (
   // The environment of the event is that of the endpoint: the function sets it.
   const event = auditEvent("webhook_endpoint.disabled", { tenantId, environment: "live", id }, origin);
   const outcome = changeOutcome((await callDisable(db, { tenantId, id, auditEvent: event }))[0]);
-  if (outcome.kind === "stale") throw new TypeError("the operator has no look-up");
+  if (outcome.kind === "stale") throw new TypeError("the operator acts without a look-up");
   return outcome;
 };

@@ -23,7 +23,7 @@ const database = await fileDatabase({ isOne: true });
 const { client } = database.db;
 await mutate(database.db);
 
-/** Records in `expected`, from the rows, the events that a committed change must send. */
+/** Triggers that record in `expected` the events that a committed change must send, from its rows. */
 await client.unsafe(`
   create table expected (tenant_id text, environment text, type text, target_id text);
   create function note_session() returns trigger language plpgsql as $$
@@ -106,21 +106,21 @@ const findings = async () => ({
   gaps: await gaps(),
 });
 
-/** The events that a long history must have. Without them it has tested too little. */
+/** The events that a long history must contain, because otherwise it has tested too little. */
 const REQUIRED = [
   ...["api_key.expiring", "api_key.spend_limit_reached", "api_key.updated", "avatar.created", "avatar.updated"],
   ...["credits.exhausted", "credits.granted", "credits.limit_changed", "credits.low", "usage_session.ended"],
   ...["usage_session.opened", "usage_session.started"],
 ];
 
-/** Targets with a visible later event and an invisible earlier one. */
+/** Targets whose later event is visible before an earlier one. */
 const gaps = async () => [
   ...(await client`
     select target_id, count(*), max(sequence) from webhook_events group by tenant_id, target_id
     having count(*) <> max(sequence) limit 10`),
 ];
 
-test("random histories on three replicas with endpoints: the events match the committed changes, in order", async () => {
+test("random histories on three replicas, with endpoints: the events match the committed changes, in order", async () => {
   const tenants = await seedLoad(database.db, 3);
   const [all, some] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
   for (const environment of ["live", "test"] as const) await seedEndpoint(database.db, all.tenantId, { environment });
@@ -165,7 +165,7 @@ test("random histories on three replicas with endpoints: the events match the co
       await client`
         update api_keys set expires_at = now() + interval '6 days', created_at = now() - interval '1 year'
         where id in (select id from api_keys where tenant_id = ${all.tenantId} and revoked_at is null order by random() limit 1)`;
-      // A cap of which more than 80 % are spent when the present open sessions end.
+      // A cap of which the present open sessions spend more than 80 % at their end.
       await client`
         update api_keys set spend_limit_credit_micros = settled + reserved from api_key_meters meter
         where meter.tenant_id = api_keys.tenant_id and meter.api_key_id = api_keys.id and settled > 0 and (meter.tenant_id, meter.api_key_id) in (

@@ -1,4 +1,4 @@
-/** Every type of event: which change sends it, and which endpoints select it. */
+/** Every type of event: the change that sends it, and the endpoints that select it. */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { AUDIT_ACTIONS, type AuditAction } from "@realtime-avatar/domain/audit";
@@ -28,7 +28,7 @@ const FUNCTION_FILES_OF = Map.groupBy(await functionTexts(), ({ subject }) => su
 const WRITES_AUDIT_EVENTS = /\bperform rta\.insert_audit_events\((?:[^;]*,)\s*(true|false)\s*\);/g;
 
 describe("the list of events", () => {
-  /** Whether an action of the audit trail is also an event. Without an entry here, a new action does not compile. */
+  /** Whether an action of the audit trail is also an event. A new action does not compile without an entry here. */
   const DECISIONS: Record<AuditAction, boolean> = {
     "api_key.created": true,
     "api_key.updated": true,
@@ -49,7 +49,7 @@ describe("the list of events", () => {
     "credits.voided": true,
     "credits.adjusted": true,
     "credits.limit_changed": true,
-    // Personal data, and changes by people of their own sign-in.
+    // Not sent: personal data, and changes by people of their own sign-in.
     "user.created": false,
     "user.updated": false,
     "user.deleted": false,
@@ -69,7 +69,7 @@ describe("the list of events", () => {
     "webhook_endpoint.deleted": false,
     "webhook_endpoint.secret_rotated": false,
     "webhook_endpoint.disabled": false,
-    // By the operator. The end itself sends the event of this name (TRANSITIONS).
+    // By the operator. The end of the session itself sends the event of this name (TRANSITIONS).
     "usage_session.ended": false,
     // Decisions of the tenant about its own data.
     "settings.updated": false,
@@ -97,7 +97,7 @@ describe("the list of events", () => {
     "webhook_endpoint.test",
   ];
 
-  test("every event: an action of the audit trail, a transition of a session, or one of a few others", () => {
+  test("every event: an action of the audit trail, a transition of a session, or listed here", () => {
     const sent = AUDIT_ACTIONS.filter((action) => DECISIONS[action]);
     expect(Object.keys(TRANSITIONS).sort()).toEqual([...SESSION_STATUSES].sort());
     expect([...new Set([...sent, ...Object.values(TRANSITIONS), ...OTHERS])].sort()).toEqual(ALL.toSorted());
@@ -120,7 +120,7 @@ describe("the list of events", () => {
   };
 
   test.each(AUDIT_ACTIONS.map((action) => [action, DECISIONS[action]] as const))(
-    "the action %s, written: an event or not, %p",
+    "the action %s: sent as an event: %p",
     async (action, isSent) => {
       const tenantId = await seedTenant(db);
       await seedEndpoint(db, tenantId);
@@ -133,14 +133,14 @@ describe("the list of events", () => {
         values as never[],
       );
       expect(await deliveredTypes(db, tenantId, "key_x")).toEqual(isSent ? [action] : []);
-      // The functions of its subject declare it.
+      // The functions of the subject declare whether it is sent.
       const files = FUNCTION_FILES_OF.get(subjectOf(action)) ?? [];
       const said = files.flatMap(({ text }) => [...text.matchAll(WRITES_AUDIT_EVENTS)].map(([, value]) => value));
       expect(new Set(said)).toEqual(new Set([`${isSent}`]));
     },
   );
 
-  test("the selection of an endpoint: the same as in the domain", async () => {
+  test("the selection of an endpoint in the database: equals that of the domain", async () => {
     const choices = [null, ["avatar.*"], ["avatar.created", "credits.*"], ["usage_session.ended"]] as const;
     for (const events of choices) {
       for (const type of WEBHOOK_EVENT_TYPES) {

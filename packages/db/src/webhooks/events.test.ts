@@ -1,4 +1,4 @@
-/** The changes that are written as events, and the endpoints that get them. */
+/** The changes that are sent as events, and the endpoints that get them. */
 import { describe, expect, test } from "bun:test";
 import { isId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import type { WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
@@ -48,7 +48,7 @@ describe("ids", () => {
     expect(ids.every((id) => isId("evt", id))).toBe(true);
     expect(new Set(ids).size).toBe(2000);
     expect(ids.toSorted()).toEqual(ids);
-    // Like the ids of `newId`: the same characters for the time, and for the version and the variant of a UUIDv7.
+    // Compares them with ids of `newId`: the characters for the time, and for the version and the variant of a UUIDv7.
     const at = new Date("2026-11-24T00:00:00.124Z");
     expect(ids[0]?.slice(0, 14)).toBe(newId("evt", at, random).slice(0, 14));
     expect(ids.every((id) => /^evt_.{10}[ef]..[89abrstv]/.test(id))).toBe(true);
@@ -98,7 +98,7 @@ const emit = (own: Emitter, tenantId: TenantId, ...targets: string[]): Promise<v
   emitOf(own, tenantId, "credits.low", targets);
 
 describe("an event and its change", () => {
-  test("a change, committed: one event, and a delivery for each endpoint that selects it", async () => {
+  test("a committed change: one event, and a delivery for each endpoint that selects it", async () => {
     const { tenantId, caller, endpointId } = await world();
     const group = await seedEndpoint(db, tenantId, { events: ["avatar.*"] });
     const one = await seedEndpoint(db, tenantId, { events: ["avatar.created", "asset.ready"] });
@@ -183,7 +183,7 @@ describe("an event and its change", () => {
     expect(await readEventTypes(db, tenantId)).toEqual([`avatar.created ${first.id} 1`]);
   });
 
-  test("changes in the other environment, or of another tenant: no event", async () => {
+  test("changes in the other environment or of another tenant: no event", async () => {
     const { tenantId, caller } = await world({ environment: "test" });
     const other = await world(null);
     await create(caller);
@@ -192,7 +192,7 @@ describe("an event and its change", () => {
     expect([await readEventTypes(db, tenantId), await readEventTypes(db, other.tenantId)]).toEqual([[], []]);
   });
 
-  test("an event, while another one of its target is written: waits, and has the next sequence and its delivery", async () => {
+  test("an event, while another one of its target is written: waits, then has the next sequence and a delivery", async () => {
     const { tenantId, endpointId } = await world();
     await whileHeld(
       database,
@@ -203,7 +203,7 @@ describe("an event and its change", () => {
     expect(await readDeliveries(db, tenantId)).toEqual(Array(2).fill(`${endpointId} credits.low a`));
   });
 
-  test("a creation, of a target with events: the next sequence, alone and in a batch", async () => {
+  test("a creation of a target with events, alone and in a batch: has the next sequence", async () => {
     const { tenantId } = await world();
     await emit(db, tenantId, "a", "b");
     await emitOf(db, tenantId, "avatar.created", ["a"]);
@@ -218,7 +218,7 @@ describe("an event and its change", () => {
     ]);
   });
 
-  test("16 endpoints, an event alone and one in a batch: a delivery with its own id for each", async () => {
+  test("an event alone and an event in a batch, for 16 endpoints: a delivery with its own id for each", async () => {
     const { tenantId } = await world(null);
     for (let count = 0; count < 16; count++) await seedEndpoint(db, tenantId);
     await emit(db, tenantId, "a");
@@ -229,7 +229,7 @@ describe("an event and its change", () => {
     expect(rows.every(({ id }) => isId("whd", id))).toBe(true);
   });
 
-  test("events of two targets, given in reverse: written in the order of the targets, without deadlocks", async () => {
+  test("events of two targets, passed in reverse order: written in the order of the targets, without deadlocks", async () => {
     const { tenantId } = await world();
     await whileHeld(
       database,
@@ -242,7 +242,7 @@ describe("an event and its change", () => {
     );
   });
 
-  test("a batch of creates of many tenants: each tenant's endpoints get its own", async () => {
+  test("a batch of creates of many tenants: the endpoints of each tenant get its events", async () => {
     const worlds = await Promise.all([...Array(12).keys()].map((at) => world(at % 3 === 0 ? null : {})));
     for (const { tenantId } of worlds) {
       await seedEndpoint(db, tenantId, { status: "disabled" });

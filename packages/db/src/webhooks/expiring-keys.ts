@@ -1,4 +1,4 @@
-/** Tells the endpoints of a tenant that its keys expire soon. */
+/** Announces keys that expire soon to the endpoints of their tenant. */
 import { announceExpiringKeys as callAnnounce } from "../../generated/functions.ts";
 import type { Runner } from "../connection/batch.ts";
 

@@ -1,4 +1,4 @@
-/** Endpoints that fail, and the sweep. */
+/** Failing endpoints, and the sweep of deliveries. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -28,7 +28,7 @@ beforeEach(queue.clear);
 describe("an endpoint that fails", () => {
   const failingSince = async () => (await client`select failing_since from webhook_endpoints`)[0]?.["failing_since"];
 
-  test("failures and a success: failing since the first failure after the last success", async () => {
+  test("after failures and a success: failing since the first failure after the last success", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget(), newTarget(), newTarget()]);
@@ -88,7 +88,7 @@ describe("an endpoint that fails", () => {
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "enabled" });
   });
 
-  test("a delivery that a worker hands back unsent, five days after the first failure: not disabled", async () => {
+  test("five days after the first failure, with a delivery that a worker hands back unsent: not disabled", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -100,7 +100,7 @@ describe("an endpoint that fails", () => {
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "disabled" });
   });
 
-  test("410: disabled at once; after its owner enables it, failures count anew", async () => {
+  test("a response with 410: disabled at once; after its owner enables it, failures count anew", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -136,7 +136,7 @@ describe("an endpoint that fails", () => {
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "disabled", disabledReason: "gone" });
   });
 
-  test("429: nothing is sent until the pause ends, and its queue causes no alert", async () => {
+  test("a response with 429: nothing is sent until the pause ends, and its queue causes no alert", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget(), newTarget()]);
@@ -153,7 +153,7 @@ describe("an endpoint that fails", () => {
     expect(await webhookStats(db)).toMatchObject({ due: 0, pending: 2, oldestDueSeconds: 0 });
   });
 
-  test("disabled by the operator: once, with its reason and an audit event", async () => {
+  test("disabled by the operator: disabled once, with the reason and an audit event", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const disable = () => disableEndpoint(db, caller.tenantId, endpoint.id, seedOrigin());
@@ -183,7 +183,7 @@ describe("the sweep", () => {
     }
   };
 
-  test("deliveries of 30 days: deleted in batches, except pending or locked ones", async () => {
+  test("deliveries that are 30 days old: deleted in batches, except pending or locked ones", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, Array.from({ length: 5 }, newTarget));
@@ -202,7 +202,7 @@ describe("the sweep", () => {
     expect(await finish([held], "delivered")).toBe(1);
   });
 
-  test("the last event of a resource that can change: keeps its place, without its body", async () => {
+  test("the last event of a resource that can still change: keeps its sequence, without its body", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEndpoint(db, caller);

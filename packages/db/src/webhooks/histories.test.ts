@@ -1,8 +1,8 @@
 /**
  * Random histories of deliveries by many workers at once, on the pools of three replicas: workers claim, deliver, fail,
- * are too late or die, the server ends connections, and endpoints change meanwhile. Afterwards each event was delivered
- * to each endpoint, canceled or given up. No bound was exceeded, and ordered endpoints got their events in order.
- * `LONG=1` runs many more.
+ * are too late or die. The server ends connections, and endpoints change. Afterwards each event was delivered to each
+ * endpoint, canceled or given up. No bound was exceeded, and ordered endpoints got their events in order. `LONG=1` runs
+ * many more.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
@@ -29,7 +29,7 @@ const [PER_ENDPOINT, PER_TENANT, WORKERS, TENANTS, TARGETS] = [3, 5, 4, 4, 6];
 const database = await fileDatabase();
 const { client } = database.db;
 await mutate(database.db);
-/** The pools of three replicas. Each test has its own, because one of them ends connections. */
+/** The pools of three replicas. Each test has its own pools, because one of the tests ends connections. */
 const openPools = () =>
   Promise.all([1, 2, 3].map(() => fixture(connectTo(database, { connections: 4, deadlineMs: 60_000 }))));
 type Pools = Awaited<ReturnType<typeof openPools>>;
@@ -53,7 +53,7 @@ type Tenants = Awaited<ReturnType<typeof seedTenants>>;
 /** The history of the workers. */
 const newHistory = (tenants: Tenants) => ({
   orderedIds: new Set<string>(tenants.map(({ endpoints: [ordered] }) => ordered?.id as string)),
-  /** The deliveries whose end a worker has at least begun to write, by endpoint, target and sequence. */
+  /** The deliveries whose end a worker has written or begun to write, by endpoint, target and sequence. */
   ended: new Set<string>(),
   /** The body with which each event was sent. */
   bodies: new Map<string, string>(),
@@ -75,7 +75,7 @@ const check = (history: History, delivery: HeldDelivery): void => {
   }
 };
 
-/** Sends the deliveries of one claim. Some are dropped, as if the worker had died. */
+/** Sends the deliveries of one claim. Drops some of them, as if the worker had died. */
 const work = async (db: Db, history: History): Promise<number> => {
   const bounds = { leaseSeconds: 1, limit: 1 + Math.floor(Math.random() * 12) };
   const claimed = await claimSome(db, { ...bounds, perEndpoint: PER_ENDPOINT, perTenant: PER_TENANT });
@@ -112,7 +112,7 @@ const countPending = async (): Promise<number> => {
   return Number(row?.["count"]);
 };
 
-/** Runs the workers of all replicas until no delivery is pending or recovered, and `others` have ended. */
+/** Runs the workers of all replicas until no delivery is pending, no recovery runs, and `others` have ended. */
 const runWorkers = async (pools: Pools, history: History, others: readonly (() => Promise<void>)[]): Promise<void> => {
   let isOver = false;
   const workers = pools.flatMap((pool) =>
@@ -177,7 +177,7 @@ const endOf = async () => {
   return { rows: [...rows], events };
 };
 
-test("three replicas, dying workers and ended connections: no event lost, no bound exceeded, order kept", async () => {
+test("three replicas, with dying workers and ended connections: no event is lost, no bound is exceeded, and order is preserved", async () => {
   const pools = await openPools();
   for (let round = 0; round < ROUNDS; round++) {
     const tenants = await seedTenants();
@@ -193,7 +193,7 @@ test("three replicas, dying workers and ended connections: no event lost, no bou
   }
 });
 
-/** Changes of endpoints, and deliveries that are sent again, beside the workers. */
+/** Changes endpoints and sends deliveries again, while the workers run. */
 const disturb = (pools: Pools, tenants: Tenants) => async (): Promise<void> => {
   const one = <Item>(list: readonly Item[]): Item => list[Math.floor(Math.random() * list.length)] as Item;
   for (let n = 0; n < (isLong ? 600 : 40); n++) {
@@ -223,7 +223,7 @@ const disturb = (pools: Pools, tenants: Tenants) => async (): Promise<void> => {
   }
 };
 
-test("changed endpoints and resent deliveries, beside the workers: each delivery ends, without deadlocks", async () => {
+test("changed endpoints and resent deliveries, while the workers run: each delivery ends, without deadlocks", async () => {
   const pools = await openPools();
   for (let round = 0; round < ROUNDS; round++) {
     const tenants = await seedTenants();

@@ -22,7 +22,7 @@ beforeEach(testQueue(db).clear);
 
 const SECOND = 1000;
 /**
- * The delay of the delivery that is handed back unsent. It shows the moment of the batch, from which the other times
+ * The delay of the delivery that is handed back unsent. It shows the time of the batch, from which the other times
  * count.
  */
 const UNSENT_MS = 30 * SECOND;
@@ -35,7 +35,7 @@ type Expected = {
 const works = { status: "enabled", reason: null, isFailing: false, slowForMs: null };
 const fails = { ...works, isFailing: true };
 
-/** The outcome of a delivery of each of these endpoints, and the state stored for it. */
+/** For each of these endpoints, the outcome of its delivery, and the stored state. */
 const MEMBERS: Record<string, [finish: (held: HeldDelivery) => FinishedDelivery, expected: Expected]> = {
   delivered: [
     (held) => finishedDelivery(held, "delivered"),
@@ -55,7 +55,7 @@ const MEMBERS: Record<string, [finish: (held: HeldDelivery) => FinishedDelivery,
       endpoint: fails,
     },
   ],
-  "tried again in two minutes, its endpoint asked for a pause of ten": [
+  "tried again in two minutes, with a pause of ten for its endpoint": [
     (held) => finishedDelivery(held, "retry", { delayMs: 120 * SECOND, slowMs: 600 * SECOND }),
     {
       delivery: { status: "pending", attempts: 1, attemptCount: 1, inMs: 120 * SECOND, isHeld: false },
@@ -107,7 +107,7 @@ const stored = async (ids: ReadonlyMap<string, string>): Promise<Record<string, 
 test.each<[string, (places: string[]) => string[]]>([
   ["in one order", (places) => places],
   ["in the reverse order", (places) => places.toReversed()],
-  ["in a third one", (places) => [...places.slice(3), ...places.slice(0, 3)]],
+  ["in a third order", (places) => [...places.slice(3), ...places.slice(0, 3)]],
 ])(
   "deliveries of every outcome, recorded in one batch %s: each delivery and its endpoint have their own outcome",
   async (_, order) => {
@@ -131,7 +131,7 @@ test.each<[string, (places: string[]) => string[]]>([
   },
 );
 
-test("bodies, frozen in one batch, some already frozen: each is returned at its own position", async () => {
+test("bodies that are frozen in one batch, some of them already frozen: each is returned at its position", async () => {
   const callers = [await seedCaller(db), await seedCaller(db)];
   for (const caller of callers) {
     await seedEndpoint(db, caller, { events: ["avatar.*"] });

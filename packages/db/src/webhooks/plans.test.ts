@@ -35,7 +35,9 @@ import { announceExpiringKeys } from "./expiring-keys.ts";
 import { finishDeliveries, freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const ROWS = 3000;
-/** The numbers of tenants with a dead endpoint, and of deliveries of each that wait for their next attempt. */
+/**
+ * The number of tenants with a dead endpoint, and the number of deliveries of each that wait for their next attempt.
+ */
 const [DEAD, WAITING] = process.env["LONG"] === "1" ? [200, 100] : [100, 30];
 
 const database = await fileDatabase();
@@ -222,7 +224,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   [
     "sending recovered deliveries",
     async () => {
-      // An endpoint with eight deliveries that are due or being sent gets no further ones.
+      // An endpoint with eight due or running deliveries gets no further ones.
       await owner`
         update webhook_deliveries set status = 'delivered', next_attempt_at = null, lease = null, leased_until = null
         where status = 'pending' and tenant_id = ${tenantId}`;
@@ -273,18 +275,18 @@ const costOf = async (limit = 100): Promise<{ buffers: number; ms: number; rows:
 const print = (title: string, cost: object): void =>
   void (process.env["LONG"] === "1" && process.stdout.write(`${title}: ${JSON.stringify(cost)}\n`));
 
-test("a claim, no delivery due, those of dead endpoints waiting: reads one entry of an index", async () => {
+test("a claim without due deliveries, while those of dead endpoints wait: reads one entry of an index", async () => {
   await owner`delete from webhook_deliveries where status = 'pending' and next_attempt_at < now() + interval '10 minutes'`;
   await owner`update webhook_endpoints set recovery_next_at = null`;
   await owner.unsafe("vacuum analyze webhook_deliveries, webhook_endpoints");
   const cost = await costOf();
   print("at rest", cost);
   expect(cost.rows).toBe(0);
-  // The levels of the index, and the table for one row; and the index of recoveries, which is empty.
+  // The levels of the index, the table for one row, and the empty index of recoveries.
   expect(cost.buffers).toBeLessThanOrEqual(8);
 });
 
-test("10,000 due deliveries of one tenant, and one of another, beside dead endpoints: the pages read do not grow", async () => {
+test("10,000 due deliveries of one tenant and one of another, with dead endpoints: a claim does not read more pages", async () => {
   const [many, one] = [await seedCaller(database.db), await seedCaller(database.db)];
   for (const other of [many, one]) await seedEndpoint(database.db, other);
   await seedEvents(database.db, one, [newTarget()]);
@@ -311,7 +313,7 @@ test("10,000 due deliveries of one tenant, and one of another, beside dead endpo
   expect(all.buffers).toBeLessThan(few.buffers + 1000);
 });
 
-test("a claim of 100, of many tenants with many due deliveries each: 100", async () => {
+test("a claim of 100, with many tenants that have many due deliveries: returns 100", async () => {
   await owner`
     insert into webhook_events (tenant_id, id, environment, type, target_id, sequence, body, created_at)
     select tenant_id, event_id, environment, event_type, target_id, sequence, 'x', created_at from webhook_deliveries

@@ -53,7 +53,7 @@ const hosts = async () =>
       select host, failures, round(extract(epoch from next_release_at - now()) / 60)::integer as pause
       from webhook_hosts order by environment, host`
   ).map(({ host, failures, pause }) => [host, failures, pause]);
-/** A working host: its first recovered delivery was delivered. */
+/** Makes a host a working one: delivers its first recovered delivery. */
 const prove = async (host: string): Promise<void> => {
   await client`update webhook_hosts set failures = 0, probes = 0 where host = ${host}`;
 };
@@ -70,7 +70,7 @@ const deliverAll = async (): Promise<HeldDelivery[]> => {
 };
 
 describe("a recovery", () => {
-  test("failed or canceled deliveries of one endpoint since a time: sent again, no others", async () => {
+  test("failed or canceled deliveries of one endpoint since a time: exactly these are sent again", async () => {
     const caller = await seedCaller(db);
     const [endpoint, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];
     await seedEvents(db, caller, [newTarget(), newTarget()]);
@@ -113,7 +113,7 @@ describe("a recovery", () => {
     expect((await deliverAll()).map(({ sequence }) => sequence)).toEqual([2, 3]);
   });
 
-  test("100 deliveries: at most 8 at a time, in the order of the events; new events do not wait for them", async () => {
+  test("100 deliveries: at most 8 at a time, in the order of the events; new events do not wait", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()], 100);
@@ -163,11 +163,11 @@ describe("a recovery", () => {
     const owner = { tenantId: caller.tenantId, environment: "live" } as const;
     expect(await recoverDeliveries(db, endpoint.id, EVER, owner, seedOrigin())).toMatchObject({ kind: "written" });
     await passMinute();
-    // The refused one keeps no claim.
+    // The refused request stores no claim.
     expect(await recover(endpoint.id, caller, EVER, "again")).toMatchObject({ kind: "written" });
   });
 
-  test("twenty requests at once: one starts the recovery", async () => {
+  test("twenty requests at once: one of them starts the recovery", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const outcomes = await Promise.all(
@@ -176,7 +176,7 @@ describe("a recovery", () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual([...Array(19).fill("rate_limited"), "written"]);
   });
 
-  test("of an endpoint that is disabled or deleted meanwhile: the recovery ends", async () => {
+  test("of an endpoint that is disabled or deleted during the recovery: ends", async () => {
     const caller = await seedCaller(db);
     const [one, two] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];
     await seedEvents(db, caller, [newTarget()], 3);
@@ -203,7 +203,7 @@ describe("the budget of a host", () => {
   };
   const SPELLINGS = ["https://hooks.example.com/a", "https://HOOKS.example.com./b", "https://hooks.Example.com:8443?c"];
 
-  test("a new host, by each spelling and port: one delivery is tried, then one after 1, 2, 4 … minutes, at most 60", async () => {
+  test("a new host, in each spelling and with each port: one delivery is tried, then one after 1, 2, 4 … minutes, at most 60", async () => {
     const caller = await seedCaller(db);
     await recovering(caller, SPELLINGS);
     const pauses = [];
@@ -211,7 +211,7 @@ describe("the budget of a host", () => {
       const held = await claimSome(db, { perEndpoint: 50, perTenant: 500 });
       expect(held).toHaveLength(1);
       expect(await claimSome(db)).toEqual([]);
-      // While its outcome is unknown, and after its failure.
+      // No further delivery is due while its outcome is unknown, and after its failure.
       pauses.push((await hosts())[0]?.[2]);
       await finish(held, "failed");
       await client`update webhook_endpoints set recovery_next_at = now() - interval '1 second' where recovery_next_at is not null`;
@@ -222,7 +222,7 @@ describe("the budget of a host", () => {
     expect(await hosts()).toHaveLength(1);
   });
 
-  test("one success: all endpoints of the host go on, with 20 deliveries a second in total", async () => {
+  test("one success: all endpoints of the host continue, with 20 deliveries a second in total", async () => {
     const caller = await seedCaller(db);
     await recovering(caller, SPELLINGS);
     await finish(await claimSome(db), "delivered");
@@ -262,7 +262,7 @@ describe("the budget of a host", () => {
     expect(await claimSome(db)).toEqual([]);
   });
 
-  test("another URL, enabled again, and deleted and added again: the budget of the host is the same", async () => {
+  test("another URL, an enabled endpoint, or a new endpoint of the same host: the budget of the host is unchanged", async () => {
     const caller = await seedCaller(db);
     const [endpoint] = await recovering(caller, SPELLINGS.slice(0, 1));
     if (!endpoint) throw new Error("there is no endpoint");
@@ -291,7 +291,7 @@ describe("the budget of a host", () => {
     expect(await claimSome(db)).toEqual([]);
   });
 
-  test("a URL that is changed during the recovery: the budget of the host that gets the deliveries counts", async () => {
+  test("a URL that changes during the recovery: the budget of the host that gets the deliveries counts", async () => {
     const caller = await seedCaller(db);
     const urls = Array.from({ length: 4 }, (_, n) => `https://h${n}.example.com/`);
     const endpoints = await recovering(caller, urls);
@@ -327,7 +327,7 @@ describe("the budget of a host", () => {
     expect(claimed.flat()).toHaveLength(1);
   });
 
-  test("an endpoint without a URL, which a program reads: all deliveries are released, as for a working host", async () => {
+  test("an endpoint without a URL: all deliveries are released, as for a working host", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { url: null });
     await seedEvents(db, caller, [newTarget()], 20);
@@ -338,7 +338,7 @@ describe("the budget of a host", () => {
 });
 
 describe("resends and tests", () => {
-  test("of one host: 60 at once over all its endpoints; then refused, with the time until the next one", async () => {
+  test("of one host: 60 at once over all its endpoints; further ones are refused, with the time until the next", async () => {
     const caller = await seedCaller(db);
     const [one, two] = [
       await seedEndpoint(db, caller, { url: "https://hooks.example.com/1" }),
@@ -356,7 +356,7 @@ describe("resends and tests", () => {
     let sent = 0;
     let outcome = await send(sent);
     for (; outcome.kind === "written"; outcome = await send(++sent));
-    // On a slow machine, one is added every two seconds.
+    // On a slow machine, the budget grows by one every two seconds.
     expect(sent).toBeWithin(60, 62 + Math.ceil((performance.now() - startedAt) / 2000));
     if (outcome.kind !== "rate_limited") throw new Error(outcome.kind);
     expect([1, 2]).toContain(outcome.waitSeconds);

@@ -22,7 +22,7 @@ const { finish, passTime, statuses } = queue;
 
 beforeEach(queue.clear);
 
-/** Events of these targets, one after the other, for an ordered endpoint. */
+/** Writes events of these targets, one after the other, for an ordered endpoint. */
 const seedInOrder = async (targets: readonly string[]) => {
   const caller = await seedCaller(db);
   await seedEndpoint(db, caller, { ordered: true });
@@ -54,12 +54,13 @@ const holderOf = async ({ id }: HeldDelivery) => {
   };
 };
 
-test("late outcomes, one of a delivery that is parked now, beside the end of the earlier event: no deadlock", async () => {
+test("late outcomes, one of them of a parked delivery, during the end of the earlier event: no deadlock", async () => {
   const caller = await seedInOrder(["resent", "first", "resent", "other", "last"]);
   const claimed = await claimSome(db);
   expect(await finish([of(claimed, "resent")], "delivered")).toBe(1);
   const late = [of(claimed, "first"), of(await claimSome(db), "resent"), of(claimed, "other")];
-  // The leases run out, and the first of `resent` is sent again. Its second is parked at the next claim.
+  // The leases run out, and the first delivery of `resent` is sent again. Its second delivery is parked at the next
+  // claim.
   await resendDelivery(db, of(claimed, "resent").id, caller, seedOrigin(caller));
   await passTime();
 
@@ -78,7 +79,7 @@ test("late outcomes, one of a delivery that is parked now, beside the end of the
   expect(await statuses()).toEqual({ delivered: 4, pending: 1 });
 });
 
-test("the same, with a delivery that is parked after the end began: no deadlock", async () => {
+test("late outcomes, with a delivery that is parked after the end of the earlier event began: no deadlock", async () => {
   const caller = await seedInOrder(["held", "resent", "first", "resent", "third", "other"]);
   const claimed = await claimSome(db);
   expect(await finish([of(claimed, "resent")], "delivered")).toBe(1);
@@ -108,14 +109,14 @@ test("the same, with a delivery that is parked after the end began: no deadlock"
   expect(await statuses()).toEqual({ delivered: 5, pending: 1 });
 });
 
-test("an end, while another transaction holds the successor that was parked meanwhile: repeated, and the successor is unparked", async () => {
+test("an end, while another transaction holds the newly parked successor: repeated, and the successor is unparked", async () => {
   const caller = await seedInOrder(["first", "one"]);
   const claimed = await claimSome(db);
   await seedEvents(db, caller, ["one"]);
   const first = await holderOf(of(claimed, "first"));
   const ofClaimed = begin(() => finish(claimed, "delivered"));
   await untilWaiting(db, 1);
-  // The second of `one` is parked while its first is not locked yet.
+  // The second delivery of `one` is parked while its first one is not locked yet.
   expect(await claimSome(db)).toEqual([]);
   expect(await statuses()).toEqual({ pending: 2, "pending waits": 1 });
   const [waiting] = await db.client<HeldDelivery[]>`select id from webhook_deliveries where waits`;

@@ -63,8 +63,8 @@ describe("a delivery", () => {
     expect(await webhookStats(db)).toEqual({ due: 0, pending: 0, oldestDueSeconds: 0, disabledEndpoints: 0 });
   });
 
-  // A time is stored in milliseconds, and PostgreSQL rounds it. So the second half of a millisecond would be stored as
-  // the next one.
+  // A time is stored in milliseconds, and PostgreSQL rounds it. So a time in the second half of a millisecond would be
+  // stored as the next millisecond.
   ofOneDatabase.each(["000", "499", "500", "999"])(
     "one and several events, %s microseconds after a millisecond: due at once",
     async (microseconds) => {
@@ -79,7 +79,7 @@ describe("a delivery", () => {
     },
   );
 
-  test("a lease that has run out: claimed again with the same ids and body, and the first worker is ignored", async () => {
+  test("a delivery whose lease has run out: claimed again with the same ids and body; the first worker is ignored", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -94,7 +94,7 @@ describe("a delivery", () => {
     expect(await statuses()).toEqual({ delivered: 1 });
   });
 
-  test("an attempt that failed: claimed again after its pause, with the number of attempts", async () => {
+  test("a delivery after a failed attempt: claimed again after its pause, with the number of attempts", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -104,7 +104,7 @@ describe("a delivery", () => {
     expect((await claimOne()).attemptCount).toBe(1);
   });
 
-  test("25 attempts: the newest 20 are shown, the oldest of them first", async () => {
+  test("a delivery with 25 attempts: shows the newest 20, the oldest of them first", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -156,7 +156,7 @@ describe("a claim", () => {
     expect(await claimSome(db, { perEndpoint: 4, perTenant: 10 })).toEqual([]);
   });
 
-  test("a tenant with few places: its endpoints are served in turn", async () => {
+  test("a tenant with a low limit of open deliveries: its endpoints are served in turn", async () => {
     const caller = await seedCaller(db);
     for (let n = 0; n < 4; n++) await seedEndpoint(db, caller);
     await seedEvents(db, caller, Array.from({ length: 4 }, newTarget));
@@ -171,7 +171,7 @@ describe("a claim", () => {
     expect(served.slice(4)).toEqual(served.slice(0, 4));
   });
 
-  test("more tenants than a claim examines: each is served before one is served again", async () => {
+  test("more tenants than a claim examines: each is served before a tenant is served again", async () => {
     const callers = await Promise.all(Array.from({ length: 12 }, () => seedCaller(db)));
     for (const caller of callers) {
       await seedEndpoint(db, caller);
@@ -182,7 +182,7 @@ describe("a claim", () => {
     for (const round of [0, 12, 24]) expect(new Set(served.slice(round, round + 12)).size).toBe(12);
   });
 
-  test("an endpoint that changes between two attempts: the next one has its URL and its secrets", async () => {
+  test("an endpoint that changes between two attempts: the next attempt has its new URL and secrets", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -219,7 +219,7 @@ describe("a claim", () => {
     ["disabled", { status: "disabled" }],
     ["deleted", null],
     ["no longer interested in avatars", { events: ["asset.*"] }],
-  ] as const)("an endpoint that is %s: due deliveries are canceled, parked ones too", async (_, changes) => {
+  ] as const)("an endpoint that is %s: its due and parked deliveries are canceled", async (_, changes) => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     const target = newTarget();
@@ -229,14 +229,14 @@ describe("a claim", () => {
     const write = [{ versions: null }, caller, seedOrigin(caller)] as const;
     if (changes === null) await deleteEndpoint(db, endpoint.id, ...write);
     else await updateEndpoint(db, endpoint.id, changes as UpdateWebhookEndpoint, ...write);
-    // Not before its next attempt.
+    // Not canceled before its next attempt.
     expect(await claimSome(db)).toEqual([]);
     await passTime();
     for (let n = 0; n < 3; n++) expect(await claimSome(db)).toEqual([]);
     expect(await statuses()).toEqual({ canceled: 3 });
   });
 
-  test("disabled while deliveries of three resources end, then claimed: no deadlock, and all parked deliveries are canceled", async () => {
+  test("an endpoint that is disabled while deliveries of three resources end: at the next claim all parked deliveries are canceled, without a deadlock", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     await seedEvents(db, caller, [newTarget(), newTarget(), newTarget(), newTarget()], 3);
@@ -256,7 +256,7 @@ describe("a claim", () => {
     expect(await statuses()).toEqual({ canceled: 9, delivered: 3 });
   });
 
-  test("an endpoint that is enabled again before the next attempt: the attempt takes place", async () => {
+  test("an endpoint that is enabled again before the next attempt: the attempt is made", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -270,7 +270,7 @@ describe("a claim", () => {
 });
 
 describe("an ordered endpoint", () => {
-  test("events of one resource: one after the other, also while the first waits for its next attempt", async () => {
+  test("events of one resource: sent one after the other, also while the first waits for its next attempt", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller, { ordered: true });
     const [a, b] = [newTarget(), newTarget()];
@@ -299,7 +299,7 @@ describe("an ordered endpoint", () => {
     expect(await statuses()).toEqual({ delivered: 5, failed: 1 });
   });
 
-  test("1,000 events after one that waits, and one of another resource: only the latter is claimed, then no event is examined", async () => {
+  test("1,000 events after one that waits, and one of another resource: only the one of the other resource is claimed; then no event is examined", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller, { ordered: true });
     const [a, b] = [newTarget(), newTarget()];
@@ -317,7 +317,7 @@ describe("an ordered endpoint", () => {
     expect((await webhookStats(db)).due).toBe(0);
   });
 
-  test("order switched on and off while events are sent: no event stays parked", async () => {
+  test("order that is switched on and off while events are sent: no event stays parked", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const target = newTarget();
@@ -334,7 +334,7 @@ describe("an ordered endpoint", () => {
     expect(await statuses()).toEqual({ delivered: 4 });
   });
 
-  test("an event, claimed while its predecessor ends: unchanged, and sent after that end", async () => {
+  test("an event that is claimed while its predecessor ends: unchanged, and sent after that end", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()], 2);
@@ -348,7 +348,7 @@ describe("an ordered endpoint", () => {
     expect((await claimOne()).sequence).toBe(2);
   });
 
-  test("order, switched off while the first event waits for its next attempt: the others are sent", async () => {
+  test("order that is switched off while the first event waits for its next attempt: the others are sent", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     await seedEvents(db, caller, [newTarget()], 4);

@@ -52,7 +52,7 @@ export type DeliveryClaim = {
   leaseSeconds: number;
   /** The maximum number of deliveries to claim. */
   limit: number;
-  /** How many deliveries of an endpoint, and of a tenant, all workers together may hold at once. */
+  /** The maximum numbers of deliveries of an endpoint, and of a tenant, that all workers together hold at once. */
   perEndpoint: number;
   perTenant: number;
 };
@@ -67,8 +67,8 @@ export const claimDeliveries = async (db: Runner, claim: DeliveryClaim): Promise
 };
 
 /**
- * Stores the body of each event without a body. Returns the stored bodies, in the same order. The first body wins. One
- * statement.
+ * Stores the body of each event without a body. Returns the stored bodies, in the same order. The first stored body of
+ * an event remains. One statement.
  */
 export const freezeBodies = async (
   db: Runner,
@@ -79,7 +79,7 @@ export const freezeBodies = async (
     eventIds: bodies.map(({ eventId }) => eventId),
     bodies: bodies.map(({ body }) => body),
   });
-  // An event is kept as long as one of its deliveries exists.
+  // An event is stored as long as one of its deliveries exists.
   return rows.map(({ result }) => result as string);
 };
 
@@ -101,14 +101,11 @@ export type FinishedDelivery = {
   outcome: DeliveryOutcome;
   /** For `retry`: the time until the next attempt. */
   delayMs: number | null;
-  /** How long nothing is sent to its endpoint; null: no pause. */
+  /** The pause for its endpoint; null: no pause. */
   slowMs: number | null;
 };
 
-/**
- * Whether another transaction held a delivery that was to be unparked. Then nothing was written. See
- * `unpark_deliveries.sql`.
- */
+/** Whether another transaction held a delivery to unpark. Then nothing was written. See `unpark_deliveries.sql`. */
 const isHeldElsewhere = (error: unknown): boolean => error instanceof DatabaseError && error.code === "40001";
 
 /**
@@ -154,7 +151,7 @@ export type WebhookStats = {
   pending: number;
   /**
    * How long the oldest delivery has been due, among the endpoints that have no delivery under way and no pause; 0
-   * without one. An endpoint that is slower than its events delays only itself, which is no reason for an alert.
+   * without one. An endpoint that is slower than its events delays only itself, so it needs no alert.
    */
   oldestDueSeconds: number;
   /** Endpoints that are disabled, counted up to 10,000. */

@@ -33,7 +33,7 @@ describe("the transitions of sessions", () => {
     client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
 
   type World = Awaited<ReturnType<typeof world>> & { call: () => Promise<SessionId> };
-  /** Each way in which a session begins and ends. */
+  /** The ways in which a session begins and ends. */
   const PATHS: [name: string, events: string[], (world: World) => Promise<SessionId>][] = [
     [
       "reported twice and released twice",
@@ -55,7 +55,7 @@ describe("the transitions of sessions", () => {
       },
     ],
     [
-      "asked to end, and overdue later",
+      "marked to end, and overdue later",
       LONG,
       async ({ caller, tenantId }) => {
         const id = await seedSession(db, caller);
@@ -179,7 +179,7 @@ describe("the transitions of sessions", () => {
     ],
   ];
 
-  test.each(PATHS)("a session, %s: each transition sends one event", async (_, events, run) => {
+  test.each(PATHS)("a session that is %s: each transition sends one event", async (_, events, run) => {
     await client`delete from fleet.avatar_slots`;
     await client`delete from fleet.avatar_workers`;
     await sync(db, "worker");
@@ -189,7 +189,7 @@ describe("the transitions of sessions", () => {
     expect(await deliveredTypes(db, one.tenantId, id)).toEqual(events);
   });
 
-  test("a session, refused, stale, queued or replayed: no event", async () => {
+  test("a refused, stale, queued or replayed session: no event", async () => {
     const { tenantId, caller } = await world();
     const { now, requestId } = operatorOrigin();
     const session = (maxSeconds = 10) => ({
@@ -222,7 +222,7 @@ describe("the transitions of sessions", () => {
   });
 });
 
-test("sessions that are reported and released at once: one event for each start and each end", async () => {
+test("concurrent reports and releases of sessions: one event for each start and each end", async () => {
   const { caller } = await world();
   const all = await Promise.all(Array.from({ length: 6 }, () => seedSession(db, caller)));
   const release = { isEngine: true, used: PRICE, reason: null };

@@ -35,7 +35,7 @@ const open = (caller: Caller, seconds: number): Promise<SessionId> =>
   seedSession(db, caller, { maxSeconds: seconds, minSeconds: seconds });
 const release = (caller: Caller, id: SessionId, seconds = 0) =>
   releaseSession(db, id, { isEngine: true, used: seconds * PRICE, reason: null }, caller, operatorOrigin());
-/** Requests more than the available credits, and returns the outcome. */
+/** Requests a session above the available credits, and returns the outcome. */
 const ask = async (caller: Caller, seconds = 100_000): Promise<string> => {
   const { now, requestId } = operatorOrigin();
   const request = {
@@ -60,7 +60,7 @@ describe("low credits", () => {
   const lowOf = async (tenantId: Caller["tenantId"]): Promise<number> =>
     (await deliveredTypes(db, tenantId, tenantId)).filter((type) => type === "credits.low").length;
 
-  test("credits that fall below the threshold: one event, and another one after a rise above it", async () => {
+  test("credits that fall below the threshold: one event; after a rise above it: another one", async () => {
     const one = await world(100);
     const { tenantId, caller } = one;
     expect(await setThreshold(one, 50)).toEqual({ kind: "written" });
@@ -70,7 +70,7 @@ describe("low credits", () => {
     const second = await open(caller, 1);
     await open(caller, 10);
     expect(await lowOf(tenantId)).toBe(1);
-    // Returned credits raise the balance: 49, then 89 are available.
+    // Freed credits raise the available credits: from 49 to 89.
     await release(caller, second, 1);
     await open(caller, 1);
     expect(await lowOf(tenantId)).toBe(1);
@@ -84,7 +84,7 @@ describe("low credits", () => {
     expect(await lowOf(tenantId)).toBe(3);
   });
 
-  test("a batch that holds more than is above the threshold: one event", async () => {
+  test("a batch whose holds cross the threshold: one event", async () => {
     const one = await world(100);
     await setThreshold(one, 95);
     await Promise.all(Array.from({ length: 20 }, () => open(one.caller, 1)));
@@ -108,7 +108,7 @@ describe("low credits", () => {
     ]);
   });
 
-  test("a threshold, changed by a key that has changed, or of a tenant without an account: stale, or not found", async () => {
+  test("the threshold, changed by a key that has changed: stale; of a tenant without an account: not found", async () => {
     const { tenantId, caller } = await world();
     expect(await setThreshold({ tenantId, caller: { ...caller, version: 7 } }, 1)).toEqual({ kind: "stale" });
     expect(await setThreshold({ tenantId: newId("ten", new Date(), random), caller: null }, 1)).toEqual({
@@ -118,7 +118,7 @@ describe("low credits", () => {
   });
 
   ofOneDatabase(
-    "batches of the same tenants in two environments, while one of them has another event: locked in one order",
+    "batches of the same tenants in two environments, while one tenant has another event: locked in one order",
     async () => {
       const tenants = [await world(100), await world(100), await world(100)];
       const ids = tenants.map(({ tenantId }) => tenantId);
@@ -154,7 +154,7 @@ describe("low credits", () => {
 });
 
 describe("exhausted credits", () => {
-  test("sessions, refused for lack of credits: one event an hour, although no session is opened", async () => {
+  test("sessions that are refused for lack of credits: one event an hour, although no session is opened", async () => {
     const { tenantId, caller } = await world(10);
     const kinds = await Promise.all(Array.from({ length: 20 }, () => ask(caller)));
     expect(new Set(kinds)).toEqual(new Set(["insufficient_credits"]));
@@ -167,7 +167,7 @@ describe("exhausted credits", () => {
     expect(await deliveredTypes(db, tenantId, tenantId)).toHaveLength(2);
   });
 
-  test("a session, refused by a cap: no event; without an endpoint: nothing is written", async () => {
+  test("a session that is refused by a cap: no event; without an endpoint: nothing is written", async () => {
     const capped = await world(10, { spendLimitCreditMicros: 1 });
     expect(await ask(capped.caller)).toBe("spend_limit_exceeded");
     expect(await deliveredTypes(db, capped.tenantId, capped.tenantId)).toEqual([]);
@@ -179,7 +179,7 @@ describe("exhausted credits", () => {
     expect(rows).toHaveLength(0);
   });
 
-  test("the look-up of a caller: says whether a refusal for lack of credits must be announced", async () => {
+  test("the look-up of a caller: returns whether a refusal for lack of credits must be announced", async () => {
     const { tenantId, endpoint, caller } = await world(10);
     const isDue = async () =>
       (await findCredential(db, caller.credentialKeyId, null, undefined, "headroom"))?.caller.headroom
@@ -212,7 +212,7 @@ describe("spend caps", () => {
     return (await findCredential(db, caller.credentialKeyId))?.caller as Caller;
   };
 
-  test("a key, charged 80 % and 100 % of its cap: one event each, and a refund repeats none", async () => {
+  test("a key that is charged 80 % and then 100 % of its cap: one event each; a refund repeats no event", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     await spend(one.caller, 79);
     // Held credits do not count.
@@ -228,7 +228,7 @@ describe("spend caps", () => {
     expect(await reached(one)).toBe(2);
   });
 
-  test("a cap, reached in one step: one event; after it was raised and lowered: another one", async () => {
+  test("a cap that is reached in one step: one event; after it was raised and lowered: another one", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     await spend(one.caller, 100);
     expect(await reached(one)).toBe(1);
@@ -238,7 +238,7 @@ describe("spend caps", () => {
     await spend(caller, 30);
     expect(await reached(one)).toBe(2);
     // With 330 of 340 spent, the end of the next session sends no event, because 80 % was announced. With a cap of 330,
-    // all is spent.
+    // the whole cap is spent.
     caller = await setCap(caller, 340);
     await spend(caller, 1);
     expect(await reached(one)).toBe(2);
@@ -263,7 +263,7 @@ describe("spend caps", () => {
     expect(await reached(one)).toBe(1);
   });
 
-  test("an ancestor, whose descendants spend: its own event, in its environment", async () => {
+  test("an ancestor of spending keys: has its own event, in its environment", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     const child = await seedCaller(db, one.tenantId, { spendLimitCreditMicros: 90 * PRICE }, one.record);
     await Promise.all([1, 2, 3, 4].map(() => spend(child.caller, 20)));
@@ -271,7 +271,7 @@ describe("spend caps", () => {
     expect(await reached({ ...one, caller: child.caller })).toBe(1);
   });
 
-  test("a key, whose sessions the sweep ends: announced once by many sweeps", async () => {
+  test("a key whose sessions many concurrent sweeps end: announced once", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 10 * PRICE });
     const ids = await Promise.all([1, 2, 3, 4, 5].map(() => open(one.caller, 2)));
     await client`
@@ -285,7 +285,7 @@ describe("spend caps", () => {
 describe("keys that expire", () => {
   const DAY_MS = 86_400_000;
   const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
-  /** A key that was created 100 days ago by default, and expires in `left` days. */
+  /** A key that was created 100 days ago, by default, and expires in `left` days. */
   const expiring = async (
     { tenantId }: { tenantId: Caller["tenantId"] },
     left: number,
@@ -304,7 +304,7 @@ describe("keys that expire", () => {
     (await deliveredTypes(db, tenantId, id)).filter((type) => type === "api_key.expiring").length;
   const move = (id: string, left: number) => client`update api_keys set expires_at = ${days(left)} where id = ${id}`;
 
-  test("a key that expires: announced seven days and one day before, once each, by three workers", async () => {
+  test("a key that expires: announced seven days and one day before, once each, with three workers", async () => {
     const { tenantId } = await world();
     const { id } = await expiring({ tenantId }, 7.01);
     const counts: number[] = [];
@@ -323,7 +323,7 @@ describe("keys that expire", () => {
     expect(await told(tenantId, id)).toBe(1);
   });
 
-  test("keys with a short life, ended keys, or those of another environment or tenant: not announced", async () => {
+  test("keys with a short life, ended keys, and keys of another environment or tenant: not announced", async () => {
     const { tenantId, caller } = await world();
     const other = await seedTenant(db);
     const parent = await seedCaller(db, tenantId);
@@ -332,7 +332,7 @@ describe("keys that expire", () => {
     await client`update api_keys set created_at = ${days(-100)} where id = ${child.record.id}`;
     await revokeApiKey(db, parent.record, { version: null }, caller, operatorOrigin());
     const keys = [
-      // A life of two days, and one of half a day.
+      // Keys with a life of two days and of half a day.
       ...[await expiring({ tenantId }, 1.5, { age: 0.5 }), await expiring({ tenantId }, 0.4, { age: 0.1 })],
       ...[await expiring({ tenantId }, 5, { environment: "test" }), await expiring({ tenantId: other }, 5)],
       { id: child.record.id },
@@ -340,7 +340,7 @@ describe("keys that expire", () => {
     await announce();
     expect(await Promise.all(keys.map(({ id }) => told(tenantId, id)))).toEqual([0, 0, 0, 0, 0]);
     expect(await readEventTypes(db, other)).toEqual([]);
-    // The first has one day left now.
+    // The first key now has one day left.
     await move(keys[0]?.id ?? "", 0.9);
     await announce();
     expect(await told(tenantId, keys[0]?.id ?? "")).toBe(1);
@@ -350,7 +350,7 @@ describe("keys that expire", () => {
     expect(await told(tenantId, keys[2]?.id ?? "")).toBe(1);
   });
 
-  test("another expiry: announced again", async () => {
+  test("a key with another expiry: announced again", async () => {
     const { tenantId, caller } = await world();
     const { id } = await expiring({ tenantId }, 5);
     await announce();

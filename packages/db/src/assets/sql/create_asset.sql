@@ -6,7 +6,7 @@
 create function rta.create_asset(
   p_caller rta.caller,
   p_asset rta.asset,
-  p_job rta.job,     -- null when the asset needs no work yet
+  p_job rta.job,     -- null when the asset has no work yet
   p_audit_event rta.audit_event,
   p_claim rta.claim, -- null without an Idempotency-Key
   p_max_assets bigint,

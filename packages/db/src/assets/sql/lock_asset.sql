@@ -1,5 +1,5 @@
 -- Locks an asset and returns it. All fields are null when the tenant has no asset with this id in the environment. This
--- lock and an avatar that begins to refer to the asset do not wait for each other. Lock order: the asset.
+-- lock does not conflict with the lock of an avatar that begins to refer to the asset. Lock order: the asset.
 create function rta.lock_asset(p_tenant_id text, p_environment text, p_id text) returns rta.asset
 language plpgsql as $$
 declare

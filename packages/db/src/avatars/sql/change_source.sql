@@ -1,7 +1,6 @@
 -- Starts or ends the preparation of an avatar that changes from `p_old` to `p_new`. `p_source`: the new source of the
 -- avatar. Returns the avatar with its source, and with the new generation of a preparation that starts. Deletes the job
--- of the preparation that runs when another one starts, when its source is no longer wanted, and when the avatar is
--- deleted.
+-- of the running preparation when another one starts, when its source is replaced, and when the avatar is deleted.
 --
 -- In a background preparation, the current source stays in service, and the new one is pending until it is ready. When
 -- a change sets the current source again, it is prepared again in place of the pending one, because the model may have

@@ -1,5 +1,5 @@
--- Checks the source assets of those avatars that are 'written' so far, and returns the outcome of every write. The claim of a
--- refused write is deleted.
+-- Checks the source assets of the avatars whose outcome is 'written' so far, and returns the outcome of every write.
+-- The claim of a refused write is deleted.
 --
 -- An asset need not have arrived. It must belong to the avatar's tenant and environment. A test asset (TEST_ASSETS of
 -- the domain) can be the source of every avatar in the environment test; the service checks whether it exists.

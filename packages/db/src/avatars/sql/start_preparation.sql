@@ -1,11 +1,8 @@
 -- Returns the input of a preparation's job: one row, with the avatar when there is work:
 --   'started'       the source can be examined
 --   'asset_failed'  the source asset has failed, with `detail`; null when the avatar has no source
---   'waiting'       the source asset has not arrived: the job is given back, and this attempt does not count. The job
---   looks
---                   again after 250 ms, or after a quarter of its age if that is more
---   'gone'          no work is left: the lease is lost, the avatar is deleted, or another generation is prepared. A job
---                   that is still there is deleted: a replica of a version without preparations deletes an avatar but not its job
+--   'waiting'       the source asset has not arrived: the job is given back, and this attempt does not count. The job is due again after 250 ms, or after a quarter of its age if that is more
+--   'gone'          no work is left: the lease is lost, the avatar is deleted, or another generation is prepared. A job that still exists is deleted: a replica of a version without preparations deletes an avatar but not its job
 --
 -- Lock order: the job, then the slot (give_back_job, end_job). The avatar and the asset are only read:
 -- finish_preparation finds a later change.

@@ -10,9 +10,9 @@
 -- wait for the write, or the write finds them and writes nothing. Lock order: keys by primary key, then the credential,
 -- so that two writes never deadlock. For a person: the user, then the session.
 --
--- `p_wait` false: the function does not wait for a caller that is being changed, and returns null. Others of the same
--- batch would wait too. The write is then sent again, alone, with `p_wait` true. So the callers of a batch wait for no
--- lock, and their order does not matter.
+-- `p_wait` false: the function does not wait for a caller that is being changed, and returns null. Otherwise the other
+-- writes of the batch would wait too. The write is then sent again, alone, with `p_wait` true. So the callers of a
+-- batch wait for no lock, and their order does not matter.
 create function rta.lock_caller(p_caller rta.caller, p_wait boolean) returns timestamptz
 language plpgsql as $$
 declare

@@ -1,9 +1,9 @@
--- The caller of a write, as its look-up found it: a key or a person.
+-- The caller of a write, as returned by its look-up: a key or a person.
 create type rta.caller as (
   tenant_id text collate "C",
   id text collate "C",    -- the id of the key or of the user
   version integer,
-  credential_key_id text, -- the credential that was presented; null for a person
+  credential_key_id text, -- the presented credential; null for a person
   lineage text[],         -- the ids of the key's ancestors; empty for a person
   session_id text,        -- the session of a person; null for a key
   needs_passkey boolean   -- for a person: whether the passkey must have been used recently (verified_until)

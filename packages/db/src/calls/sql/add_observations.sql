@@ -1,7 +1,7 @@
--- Adds the observations of a page to the connection history of its call, in the order of the pages' grants and of
--- their numbers. Keeps the first 240, and of two with the same grant and number the one that came first. So a repeated
--- upload changes nothing. `p_observations`: a JSON array of `StoredObservation`. Returns false when the call has no history, or ended more than a minute ago.
--- Lock order: the history.
+-- Adds the observations of a page to the connection history of its call, in the order of the pages' grants and of their
+-- numbers. Stores the first 240 observations, and of two with the same grant and number the earlier upload. So a
+-- repeated upload changes nothing. `p_observations`: a JSON array of `StoredObservation`. Returns false when the call
+-- has no history, or ended more than a minute ago. Lock order: the history.
 create function rta.add_observations(p_tenant_id text, p_session_id text, p_observations text) returns boolean
 language plpgsql as $$
 declare

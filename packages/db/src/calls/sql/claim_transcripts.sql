@@ -3,7 +3,7 @@
 -- turns: those after `p_after` are served, in the order of their ids. A worker that continues after the last one, and
 -- from '' after the end, serves every tenant. A transcript of an open call is examined again after ten minutes, because
 -- a function of an earlier version, which does not know transcripts, may end the call. A transcript without a receiver
--- is not returned: it leaves the queue when it is kept, and is deleted otherwise. While nothing is due, one entry of an
+-- is not returned. If it is kept, it leaves the queue; otherwise it is deleted. While nothing is due, one entry of an
 -- index is read; otherwise one for each tenant with a due transcript.
 --
 -- Lock order: the transcripts. A row that is locked is skipped, not waited for.

@@ -25,7 +25,7 @@ begin
       where one.tenant_id = open.tenant_id and one.session_id = open.id
       offset 0 -- by the primary key: see report_usages
     ) call
-    -- Others hold all that they ask for from the start: `MAX_SESSION_SECONDS` of the domain.
+    -- Other calls hold their whole requested length from the start: `MAX_SESSION_SECONDS` of the domain.
     where call.max_seconds > 1800 and call.max_seconds > open.reserved / open.price
   )
   select due.tenant_id::text, due.id::text, due.api_key_id::text from due

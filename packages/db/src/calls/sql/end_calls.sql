@@ -1,10 +1,13 @@
--- Marks the rooms of sessions that end for deletion, those of others as gone, and frees their slots. What the renderer got of the
--- request is forgotten, because it can be about a person, and so is the agent, with the token that it has brought. Turns that wait are dropped, and one that is being said is interrupted. Most sessions are
--- no calls: then nothing is written.
--- A transcript that is to be sent becomes due: at once, or after eight seconds in which its worker can still send what was said before the
--- end (it takes six seconds at most to leave the room). One that is only kept is not due, and one for which there is no purpose is deleted.
--- Fragments of recordings become due (end_call_recordings). Segments without a transcript are erased. A transcript gets the words that the avatar was saying when its worker was lost.
--- Lock order: the agents, the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key, with their segments; the recordings (end_call_recordings); the slots by primary key. The calling function has locked the calls (lock_counters).
+-- For sessions that end: marks rooms of ours for deletion and brought rooms as gone, and frees the slots. Erases the
+-- renderer's input, because it can be about a person, and the agent with the token that it has brought. Drops waiting
+-- turns, and interrupts a turn that is being said. Most sessions are no calls: then nothing is written. A transcript
+-- with a receiver becomes due: at once, or after eight seconds, in which its worker can still send segments from before
+-- the end (it needs at most six seconds to leave the room). A transcript that is only kept is not due. A transcript
+-- without a purpose is deleted. Fragments of recordings become due (end_call_recordings). Segments without a transcript
+-- are erased. A transcript gets the words that the avatar was saying when its worker was lost. Lock order: the agents,
+-- the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key,
+-- with their segments; the recordings (end_call_recordings); the slots by primary key. The calling function has locked
+-- the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare

@@ -5,10 +5,10 @@
 -- found lost has no lease from then on (lose_worker). Its calls wait for a free slot until 15 seconds (LEASE_SECONDS)
 -- after its last sync, and it keeps them if it syncs again. After that, a call without a free slot ends. A moved or
 -- ended call is charged the seconds of both sides (used_by_clock). At last the worker and its slots are deleted; the
--- worker registers again with its next sync. The last words of the calls that have ended at a lost worker do not come
--- any more: their transcripts are due at once. Returns the numbers of moved and ended calls, the rooms of the ended
--- ones, and the number of calls that wait. The function handles at most half as many calls as `p_entry_ids` has. Locked
--- rows are left to the next pass.
+-- worker registers again with its next sync. Calls that have ended at a lost worker get no more segments, so their
+-- transcripts are due at once. Returns the numbers of moved and ended calls, the rooms of the ended ones, and the
+-- number of calls that wait. The function handles at most half as many calls as `p_entry_ids` has. Locked rows are left
+-- to the next pass.
 --
 -- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A locked
 -- worker is being renewed. Slots come after the counters, because lock_free_slots can lock a slot that a start has just
@@ -28,7 +28,7 @@ declare
   v_can_wait boolean[] := '{}'; -- for each call
   v_is_handover boolean[] := '{}'; -- for each call, whether its worker stops, or never got the call
   v_closing rta.closing;
-  v_closings rta.closing[] := '{}'; -- for each call, how it ends if it ends
+  v_closings rta.closing[] := '{}'; -- for each call, the reason if it ends
   v_ended rta.closing[] := '{}';
   v_slots rta.free_slot[]; -- for each call that moves, its slot
   v_transcript record;
@@ -41,8 +41,8 @@ begin
     return;
   end if;
   for v_call in
-    -- A worker without slots is stopping and does not come back. A worker of several shards can have no slots here
-    -- while it goes on; the last sync of a stopping one does not name that feature.
+    -- A worker without slots is stopping. A worker of several shards can have no slots here while it goes on, but its
+    -- last sync does not name that feature.
     select session, uncounted.is_handover,
       case
         when uncounted.is_handover or call.generation - call.handovers + call.lost_processes = 1 then row(

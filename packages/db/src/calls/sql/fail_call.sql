@@ -1,7 +1,7 @@
--- Ends a call whose room was not created, at no charge, and deletes the claim of its request: an error is not kept. Changes nothing
--- when another request has created the room (confirm_room), or when the call has ended. Returns whether it has ended now.
--- It has neither transcript nor recordings: its request gets an error.
--- Lock order: the session, the call and its counters (lock_counters), the transcript, the recordings, the slot, the claim.
+-- Ends a call whose room was not created, without a charge, and deletes the claim of its request, because errors are
+-- not stored. Changes nothing when another request has created the room (confirm_room), or when the call has ended.
+-- Returns whether it has ended now. It has neither transcript nor recordings: its request gets an error. Lock order:
+-- the session, the call and its counters (lock_counters), the transcript, the recordings, the slot, the claim.
 create function rta.fail_call(
   p_tenant_id text,
   p_session_id text,

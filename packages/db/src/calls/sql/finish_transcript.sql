@@ -1,7 +1,7 @@
--- Ends an attempt to send a transcript if its lease is still held. Returns whether it was. With `p_delay_ms`, the
--- transcript is sent again after that time. Without it, the transcript was delivered or is given up: its receiver is
--- deleted, or the whole transcript unless it is kept. Lock order: the transcript, its segments, which are written only
--- under the lock of the transcript.
+-- Ends an attempt to send a transcript if its lease is still held. Returns whether the lease was held. With
+-- `p_delay_ms`, the transcript is sent again after that time. Without it, the transcript was delivered or is given up:
+-- its receiver is deleted, or the whole transcript unless it is kept. Lock order: the transcript, its segments, which
+-- are written only under the lock of the transcript.
 create function rta.finish_transcript(
   p_tenant_id text,
   p_session_id text,

@@ -1,6 +1,6 @@
--- Grows the holds of calls that go on for longer than they hold credits for, each by a step (growth_of). Returns how
--- many have grown, at most as many as `p_entry_ids`. A call whose hold cannot grow goes on. It is tried again until its
--- last seconds, and ends when its hold is used up. The calls that end first get the available credits.
+-- Grows the holds of calls that go on for longer than their hold, each by a step (growth_of). Returns how many have
+-- grown, at most as many as `p_entry_ids`. A call whose hold cannot grow goes on. It is tried again until its last
+-- seconds, and ends when its hold is used up. The calls that end first get the available credits.
 --
 -- Lock order: the keys of their lineages (skip locked), so that caps stay as they are; the sessions (skip locked),
 -- their calls and counters (lock_counters), their slots, the events. So a growth takes the same locks as the opening of

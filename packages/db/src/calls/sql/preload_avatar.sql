@@ -8,8 +8,8 @@
 -- Only 'written' keeps the claim. The outcome is also 'written' when no worker can load the avatar; then the next call
 -- loads it.
 --
--- Lock order: the caller (lock_caller), the claim, the preloads. No slot is locked, because a call that starts
--- meanwhile would skip it.
+-- Lock order: the caller (lock_caller), the claim, the preloads. It locks no slot, because a concurrent start would
+-- skip a locked slot.
 create function rta.preload_avatar(
   p_caller rta.caller,
   p_environment text,

@@ -9,7 +9,7 @@ create type rta.call_request as (
   new_ticket_id text,   -- the id of its ticket, if it gets a new one
   fingerprint text,
   is_queued boolean,    -- set by a test outcome: the request is queued twice, even if a slot is free
-  awaits_agent boolean, -- an agent is dispatched into the room, and brings the avatar
+  awaits_agent boolean, -- whether an agent is dispatched into the room, and brings the avatar
   join_url text,        -- the server of a brought room; null: our room is created. The next fields too
   join_token bytea,
   token_digest bytea,
@@ -45,7 +45,7 @@ create type rta.reported_call as (
   session_id text, generation integer, state text, used_seconds bigint, reason text,
   -- Null for a worker that cannot move calls.
   room_number integer, gap_count integer, gap_seconds integer,
-  lost_processes integer, -- those at workers with a current lease; null: not reported
+  lost_processes integer, -- the losses at workers with a current lease; null: not reported
   held_seconds integer -- for how long the call can go on, as the worker knows; null for a worker without growth
 );
 

@@ -1,5 +1,6 @@
--- What a call names that no live worker has: 'voice', 'model' or both, or that it is recorded ('recording'); 'model' as well when no worker has the two together. A worker that has
--- not reported its voices and models may have them. Without any live worker, the call waits for one.
+-- The parts of a call that no live worker supports: 'voice', 'model', 'recording'. Also 'model' when no worker has the
+-- voice and the model together. A worker that has not reported its voices and models may have them. Without any live
+-- worker, the call waits for one.
 create function rta.unsupported_by_workers(p_voice_id text, p_model text, p_is_recorded boolean) returns text[]
 language sql stable as $$
   select array_remove(array[

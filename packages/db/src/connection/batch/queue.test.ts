@@ -13,7 +13,7 @@ const take = (queue: BatchQueue<string>, size: number, accept = (_: string) => t
   return batch;
 };
 
-test("owners, in a queue: take turns, from batch to batch", () => {
+test("owners in a queue: take turns, also across batches", () => {
   const queue = queueOf("a1", "a2", "a3", "a4", "b1", "c1", "c2");
   expect(take(queue, 4)).toEqual(["a1", "b1", "c1", "a2"]);
   expect(queue.count).toBe(3);
@@ -21,13 +21,13 @@ test("owners, in a queue: take turns, from batch to batch", () => {
   expect(queue.count).toBe(0);
 });
 
-test("items, in the batch already: count towards its size", () => {
+test("items that are already in the batch: count towards its size", () => {
   const batch = ["x"];
   queueOf("a1", "b1", "c1").moveInto(batch, 3, () => true);
   expect(batch).toEqual(["x", "a1", "b1"]);
 });
 
-test("an item, refused by the batch: stays, is offered once, and does not delay other items of its owner", () => {
+test("an item that the batch refuses: stays, is offered once, and does not delay other items of its owner", () => {
   const queue = queueOf("a1", "a2", "a3", "b1");
   const offered: string[] = [];
   const accept = (item: string): boolean => {
@@ -50,9 +50,9 @@ test("an item, removed twice or unknown: removed once", () => {
 });
 
 test.each([
-  ["the latest item of the owner with most", ["a1", "b1", "b2", "b3"], "c", "b3"],
+  ["the latest item of the owner with the most items", ["a1", "b1", "b2", "b3"], "c", "b3"],
   ["nothing when each owner has one", ["a1", "b1"], "c", null],
-  ["nothing when the owner would have as many as the one with most", ["a1", "b1", "b2"], "a", null],
+  ["nothing when the owner would then have as many items as the owner with the most", ["a1", "b1", "b2"], "a", null],
   ["nothing of the owner itself", ["a1", "a2", "b1"], "a", null],
   ["nothing when the queue is empty", [], "a", null],
 ])("a full queue, evicting for an owner: removes %s", (_, items, owner, evicted) => {

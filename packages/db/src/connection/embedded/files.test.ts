@@ -1,6 +1,6 @@
 /**
- * The files that the embedded database needs after a power cut are durable before their use: its password and the
- * location of its cluster.
+ * The password of the embedded database and the location of its cluster are durable before their use, because the
+ * database needs them after a power cut.
  */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -38,7 +38,7 @@ test.skipIf(!canSeeSyncs)("folders for the cluster: the name of each is durable"
 test.skipIf(!canSeeSyncs)("a new cluster: initdb makes it durable, then its name becomes durable", async () => {
   const binaries = join(root, "binaries");
   await mkdir(join(binaries, "bin"), { recursive: true });
-  // Writes its arguments into the cluster, in place of a database.
+  // A stand-in for initdb, which writes its arguments into the cluster.
   const initdb = `#!/bin/sh\nfor one in "$@"; do case "$one" in --pgdata=*) echo "$@" > "\${one#--pgdata=}/made";; esac; done\n`;
   await writeFile(join(binaries, "bin/initdb"), initdb);
   await chmod(join(binaries, "bin/initdb"), 0o755);

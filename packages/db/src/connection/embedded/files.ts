@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { type Account, serverEnvironment } from "./supervisor.ts";
 
-/** The end of error messages for which this is the only remedy. */
+/** The end of an error message whose only remedy is another database. */
 export const ADVICE = "Set DATABASE_URL to a PostgreSQL server (15 or later) instead.";
 
 /**
@@ -25,7 +25,7 @@ export const unprivilegedAccount = async (): Promise<Account | null> => {
       const [uid, gid] = await Promise.all([run("id", ["-u", user]), run("id", ["-g", user])]);
       return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
     } catch {
-      // No such user: try the next.
+      // This user does not exist: try the next one.
     }
   }
   throw new Error(`PostgreSQL does not run as root, and there is no user postgres or nobody to run it as. ${ADVICE}`);

@@ -2,8 +2,8 @@
  * The location of the embedded PostgreSQL: its binaries and its cluster.
  *
  * Both stay in place, unless this process is root and the user that PostgreSQL then runs as cannot enter their folders,
- * for example a checkout under a home directory of mode 0700. Then they are put in the shelter folder, and a message
- * says so.
+ * for example a checkout under a home directory of mode 0700. Then they are placed in the shelter folder, and a message
+ * reports it.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -15,7 +15,7 @@ import type { Account } from "./supervisor.ts";
 export type HomeOptions = {
   /** Receives messages for the user, such as where the data are. */
   notify?: (message: string) => void;
-  /** Where the PostgreSQL binaries are (a folder with bin, lib and share); by default, those from npm. */
+  /** The folder of the PostgreSQL binaries, with bin, lib and share; by default the binaries from npm. */
   binaries?: string;
   /** The folder for files that PostgreSQL's user cannot reach in place. */
   shelter?: string;
@@ -48,7 +48,9 @@ export const readVersion = (binaries: string, account: Account | null): Promise<
 export const cannotRun = (): Error =>
   new Error(`The embedded PostgreSQL cannot run on this machine (it needs glibc on Linux). ${ADVICE}`);
 
-/** Copies the binaries to `shelter`, unless a working copy of the same version is there. Returns the copy's folder. */
+/**
+ * Copies the binaries to `shelter`, unless it has a working copy of the same version. Returns the folder of the copy.
+ */
 const copyBinaries = async (binaries: string, shelter: string, account: Account): Promise<string> => {
   const version = await readVersion(binaries, null);
   if (version === null) throw cannotRun();
@@ -58,7 +60,7 @@ const copyBinaries = async (binaries: string, shelter: string, account: Account)
   await makeEnterable(shelter);
   await cp(binaries, draft, { recursive: true, verbatimSymlinks: true });
   await run("chmod", ["-R", "a+rX", draft]);
-  // A copy that does not run is replaced. If another process has created a copy in the meantime, that one is used.
+  // A copy that does not run is replaced. If another process has created a copy in the meantime, that copy is used.
   await rm(copy, { recursive: true, force: true });
   await rename(draft, copy).catch(() => rm(draft, { recursive: true }));
   return copy;
@@ -109,7 +111,7 @@ export const chooseHome = async (
   return { binaries, cluster: await chooseCluster(dataDirectory, account, shelter, options) };
 };
 
-/** Creates the cluster with initdb. If another process creates it at the same time, that one is used. */
+/** Creates the cluster with initdb. If another process creates it at the same time, that cluster is used. */
 export const initialize = async (
   binaries: string,
   cluster: string,

@@ -99,7 +99,7 @@ export const takeLease = async (cluster: Cluster, server: Server, presence: Pres
       }
       if (lease.sharedLock === lost) await pause(RETAKE_MS);
     }
-    // Only now, because the supervisor stops a server without any presence.
+    // Ended only now, because the supervisor stops a server without a presence.
     if (lease.sharedLock !== lost) await lost?.end();
     if (lease.isLeaving) await lease.sharedLock?.end();
   };
@@ -143,7 +143,7 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
       await pause(POLL_MS);
     }
   } finally {
-    // Not earlier, because another process could then get the lock and join a server that is stopping.
+    // Closed only now. Earlier, another process could get the lock and join a server that is stopping.
     await sharedLock.end();
   }
   const tidyDeadline = Date.now() + TIDY_MS;

@@ -1,4 +1,4 @@
-/** The server process of the embedded PostgreSQL: how it is started, and how a running one is recognised. */
+/** The server process of the embedded PostgreSQL: its start, and the detection of a running one. */
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -75,7 +75,7 @@ const processOf = async (pid: number): Promise<{ owner: number; folder: string |
     : { owner: Number(owner), folder: `/proc/${pid}/cwd` };
 };
 
-/** Whether `pid` is a process of `owner` whose working directory is `cluster`, as that of its server is. */
+/** Whether `pid` is a process of `owner` whose working directory is `cluster`, like that of its server. */
 export const isClusterServer = async (pid: number, cluster: string, owner: number): Promise<boolean> => {
   const found = await processOf(pid);
   if (found?.owner !== owner) return false;
@@ -94,7 +94,8 @@ export type Server = {
 
 /**
  * The server that `postmaster.pid` names, if it runs. After a `kill -9` the file remains. Its process id may then
- * belong to another program, and another user may listen on its port to receive the password. So both are checked.
+ * belong to another program, and another user may listen on its port to receive the password. So the owner and the
+ * working directory are checked.
  */
 export const findServer = async (cluster: string, owner: number): Promise<Server | null> => {
   const lines = (await readText(join(cluster, "postmaster.pid")))?.split("\n") ?? [];

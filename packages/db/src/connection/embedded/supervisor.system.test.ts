@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL ends with the last process that uses it, even if that is killed. */
+/** The embedded PostgreSQL ends with the last process that uses it, even if that process is killed. */
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -55,7 +55,7 @@ afterEach(async () => {
 });
 
 const launch = (data: string, program: string[] = programs.bundle) => {
-  // Only the path, and a value that must not leak.
+  // Only PATH, and a value that must not leak.
   const env = { PATH: process.env["PATH"] ?? "", TZ: "UTC", SECRET_OF_THE_SERVICE: "hunter2" };
   const user = Bun.spawn([...program, data], { env, cwd: folder, stdout: "pipe", stderr: "inherit" });
   users.add(user);
@@ -80,7 +80,9 @@ const startUser = async (data: string, program?: string[]) => {
 const serverPid = async (data: string): Promise<number> =>
   Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
 
-/** The processes that have the folder among their arguments: servers and supervisors, but not the users themselves. */
+/**
+ * The processes with the folder among their arguments: servers and supervisors, but not the processes that use them.
+ */
 const processesOf = async (data: string): Promise<{ pid: number; command: string }[]> => {
   const lines = (await Bun.$`ps -axo pid=,args=`.quiet().text()).split(/\n(?=\s*\d+ )/);
   return lines
@@ -110,7 +112,7 @@ describe("a process that uses the server", () => {
           ["bundle", "SIGHUP"],
         ] as const)
       : []),
-  ] as const)("a process, from %s, ended by %s without closing: its server stops", async (kind, signal) => {
+  ] as const)("a process from %s that ends by %s without closing: its server stops", async (kind, signal) => {
     const data = await preparedDataDirectory(join(folder, `${kind} ${signal}`));
     const user = await startUser(data, programs[kind]);
     const processes = await processesOf(data);
@@ -137,7 +139,7 @@ describe("a process that uses the server", () => {
     const pid = await serverPid(data);
     await first.end("SIGKILL");
     await second.end("SIGKILL");
-    // Time enough for a faulty supervisor to stop the server.
+    // Enough time for a faulty supervisor to stop the server.
     await Bun.sleep(300);
     expect(await query(own.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
     const third = await startUser(data);
@@ -147,8 +149,8 @@ describe("a process that uses the server", () => {
     await untilNone(data);
   });
 
-  test("processes, starting at the same time: share one server; ending at the same time while another starts: only its server remains", async () => {
-    // With LONG=1, each prepares its own cluster in the first round. One of these is kept.
+  test("processes that start at the same time: share one server; that end while another process starts: only the server of that process remains", async () => {
+    // With LONG=1, each process prepares a cluster in the first round, and one of the clusters is used.
     const data = isLong ? join(folder, "crowd") : await preparedDataDirectory(join(folder, "crowd"));
     for (const count of isLong ? [5, 5, 5] : [4]) {
       const crowd = await Promise.all(Array.from({ length: count }, () => openEmbedded(data, fast)));
@@ -164,7 +166,7 @@ describe("a process that uses the server", () => {
     }
   });
 
-  test("a process, killed while it starts the server at two moments (LONG=1 for ten): leaves no server", async () => {
+  test("a process that is killed while it starts the server, at two moments (ten with LONG=1): leaves no server", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
     for (let moment = 0; moment < 300; moment += isLong ? 30 : 150) {
       const user = launch(data);
@@ -178,7 +180,7 @@ describe("a process that uses the server", () => {
     await next.close();
   });
 
-  test("a process, starting while the server stops (LONG=1: at five moments): starts the server again", async () => {
+  test("a process that starts while the server stops, at one moment (five with LONG=1): starts the server again", async () => {
     const data = await preparedDataDirectory(join(folder, "between"));
     for (const moment of isLong ? [0, 10, 20, 30, 40] : [20]) {
       const user = await startUser(data);
@@ -215,7 +217,7 @@ describe("a killed supervisor", () => {
     await untilNone(data);
   });
 
-  test("a supervisor, killed after the last process: replaced together with its server", async () => {
+  test("a supervisor that is killed after the last process: replaced together with its server", async () => {
     const data = await preparedDataDirectory(join(folder, "unused"));
     const user = await startUser(data);
     const pid = await serverPid(data);
@@ -228,8 +230,8 @@ describe("a killed supervisor", () => {
   });
 });
 
-describe("a server of the version that listened by TCP", () => {
-  /** Started like that version: on loopback, without a socket, with a log that root has opened. */
+describe("a server of a version that listened by TCP", () => {
+  /** Starts it like that version: on loopback, without a socket, with a log that root has opened. */
   const startEarlier = async (data: string) => {
     const embedded = await openEmbedded(data, fast);
     await query(embedded.url, "create table kept as select 42 as answer");

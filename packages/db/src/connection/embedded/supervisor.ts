@@ -1,15 +1,16 @@
 /**
- * The supervisor of the embedded PostgreSQL: a shell script that starts the server. It stops the server when no process
- * uses it any more, even if the last process was killed. The script is a string, so that it works from source, from a
- * bundle and from a compiled program; initdb needs a POSIX shell as well.
+ * The supervisor of the embedded PostgreSQL: a shell script that starts the server. The supervisor stops the server
+ * when no process uses it any more, even if the last process was killed. The script is a string, so that it works from
+ * source, from a bundle and from a compiled program; initdb needs a POSIX shell as well.
  *
- * Each process that uses the server holds the FIFO `users.<pid of the server>` in the cluster's folder open for writing.
- * The kernel closes it when a process ends, by `kill -9` too. When the last process has closed it, the supervisor reads
- * end of file. The process that starts the server is known by its pipe to the supervisor until it has opened the FIFO.
+ * Each process that uses the server holds the FIFO `users.<pid of the server>` in the cluster's folder open for
+ * writing. The kernel closes it when a process ends, also by `kill -9`. When the last process has closed it, the
+ * supervisor reads end of file. Until it has opened the FIFO, the process that starts the server counts by its pipe to
+ * the supervisor.
  *
  * A process that opens the FIFO writes a line. So the supervisor decides without a race: it reads end of file, removes
- * the FIFO's name, so that no other process can open it, and reads again. A line then means that a process came in
- * between; only end of file means that the server can be stopped.
+ * the FIFO's name, so that no other process can open it, and reads again. If it then reads a line, a process has opened
+ * the FIFO in between. Only at end of file can the server be stopped.
  */
 import { spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fstatSync, openSync, statSync, writeSync } from "node:fs";
@@ -84,7 +85,7 @@ export const serverEnvironment = (): Record<string, string> => {
   const variables = Object.entries({ PATH, ...rest }).filter(
     (entry): entry is [string, string] => NEEDED.test(entry[0]) && entry[1] !== undefined,
   );
-  // As in pg_ctl: a `postmaster.pid` that names this process remains from before a restart of the machine.
+  // As in pg_ctl: a `postmaster.pid` with the id of this process is left over from before a restart of the machine.
   return { ...Object.fromEntries(variables), PG_GRANDPARENT_PID: String(process.pid) };
 };
 
@@ -130,9 +131,9 @@ export const startSupervised = (
   };
 };
 
-/** The sign to a supervisor that this process uses its server. */
+/** The presence of this process at a supervisor: while it lasts, this process uses the server. */
 export type Presence = {
-  /** False when the supervisor had decided to stop the server just before it learned of this process. */
+  /** False when the supervisor decided to stop the server before it learned of this process. */
   isKnown(): boolean;
   end(): void;
 };
@@ -153,7 +154,7 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   }
   let hasEnded = false;
   const end = (): void => {
-    // After the end, the number may belong to another file.
+    // After `end`, the descriptor may belong to another file.
     if (!hasEnded) closeSync(handle);
     hasEnded = true;
   };
@@ -167,6 +168,6 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   return null;
 };
 
-/** Whether the server `pid` has a supervisor that has not finished, or was killed before it could. */
+/** Whether the server `pid` has a supervisor that has not finished, or was killed before it could finish. */
 export const isSupervised = (cluster: string, pid: number): boolean =>
   existsSync(join(cluster, `users.${pid}`)) || existsSync(join(cluster, `users.${pid}.closed`));

@@ -17,7 +17,7 @@ const slot = (busySince: number | null, respondedAt = 0): Slot => ({
 });
 
 describe("the detection of hanging connections", () => {
-  test("connections, one statement for over a second: counted as hanging; idle ones never", () => {
+  test("connections with one statement for over a second: counted as hanging; idle connections: not counted", () => {
     const slots = [slot(null), slot(NOW), slot(NOW - HANG_AFTER_MS), slot(NOW - HANG_AFTER_MS - 1), slot(1)];
     expect(countHanging(slots, NOW)).toBe(2);
   });
@@ -31,7 +31,7 @@ describe("the detection of hanging connections", () => {
     expect(maxOpen(maximum, hanging)).toBe(expected);
   });
 
-  test("an idle connection, a response within the last second: trusted", () => {
+  test("an idle connection with a response within the last second: trusted", () => {
     expect(hasRespondedLately(slot(null, NOW - HANG_AFTER_MS), NOW)).toBe(true);
     expect(hasRespondedLately(slot(null, NOW - HANG_AFTER_MS - 1), NOW)).toBe(false);
   });

@@ -25,6 +25,6 @@ export const maxOpen = (maxConnections: number, hanging: number): number =>
 
 /**
  * Whether the server has responded on this connection lately. While one connection hangs, an idle connection that was
- * silent for as long may be lost in the same way. Using it would cost the next request its time.
+ * silent for as long may be lost in the same way. The next request would lose its time on it.
  */
 export const hasRespondedLately = ({ respondedAt }: Slot, now: number): boolean => respondedAt >= now - HANG_AFTER_MS;

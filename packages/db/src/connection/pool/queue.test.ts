@@ -18,7 +18,7 @@ const job = (text: string, isAborted?: () => boolean) => {
 };
 const codes = (errors: unknown[]) => errors.map((error) => (error instanceof DatabaseError ? error.code : error));
 
-test("jobs, queued: taken in order", () => {
+test("queued jobs: taken in order", () => {
   const queue = new StatementQueue(10);
   for (const text of ["a", "b", "c"]) queue.add(job(text));
   expect(queue.size).toBe(3);
@@ -26,7 +26,7 @@ test("jobs, queued: taken in order", () => {
   expect(queue.size).toBe(0);
 });
 
-test("a full queue: no room; a removed job frees its place", () => {
+test("a full queue: refuses a job; after the removal of a job: accepts one", () => {
   const queue = new StatementQueue(1);
   const waiting = job("a");
   queue.add(waiting);
@@ -45,7 +45,7 @@ test("a job whose request is aborted: rejected at its turn", () => {
   expect(other.errors).toEqual([]);
 });
 
-test("jobs, all rejected: as not executed", () => {
+test("all jobs, rejected: as not executed", () => {
   const queue = new StatementQueue(10);
   const jobs = [job("a"), job("b")];
   for (const each of jobs) queue.add(each);

@@ -21,7 +21,7 @@ export class StatementQueue {
   readonly #waiting = new Set<StatementJob>();
   readonly #maxWaiting: number;
 
-  /** `maxWaiting` is how many jobs may wait. */
+  /** `maxWaiting`: the maximum number of waiting jobs. */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }
@@ -42,7 +42,7 @@ export class StatementQueue {
     this.#waiting.delete(job);
   }
 
-  /** Removes and returns the next job. Rejects those before it whose request has been aborted. */
+  /** Removes and returns the next job. Rejects earlier jobs whose request was aborted. */
   next(): StatementJob | undefined {
     for (const job of this.#waiting) {
       this.#waiting.delete(job);

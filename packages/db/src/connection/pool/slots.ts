@@ -1,7 +1,7 @@
 /**
  * The open connections of a pool. Each runs one statement at a time and takes the next one from the queue. A connection
- * is opened when a statement waits for it, and discarded at the first doubt. The only work in the background is the
- * opening of a connection that a statement waits for.
+ * is opened when a statement waits for it, and discarded at the first doubt. The only background work is to open a
+ * connection for a waiting statement.
  */
 
 import {
@@ -19,13 +19,13 @@ import { countHanging, hasRespondedLately, maxOpen } from "./hang.ts";
 import type { StatementJob, StatementQueue } from "./queue.ts";
 import { newSlot, type Slot } from "./slot.ts";
 
-/** After a failed attempt to connect, the next one is made this much later, if a statement still waits. */
+/** The pause after a failed attempt to connect. The next attempt follows if a statement still waits. */
 const RETRY_MS = 250;
 /** An older connection is replaced when it is idle, because the memory of its server process only grows. */
 const LIFETIME_MS = 30 * 60_000;
-/** While statements wait and no connection may be opened, how often that is checked again. */
+/** The interval of the check whether a connection may be opened for waiting statements. */
 const RECHECK_MS = 100;
-/** How long closing waits for running statements. */
+/** The maximum time for which closing waits for running statements. */
 const CLOSE_MS = 1000;
 const CLOSE_POLL_MS = 5;
 
@@ -40,7 +40,7 @@ export class Slots {
   readonly #hosts: (() => readonly Host[]) | null;
 
   readonly #slots = new Set<Slot>();
-  /** The last one was used most recently. It is used next. */
+  /** The last one was used most recently, and is used next. */
   readonly #idle: Slot[] = [];
   /** How many connections are being opened. */
   #opening = 0;
@@ -134,7 +134,7 @@ export class Slots {
 
   /**
    * Discards every connection that was opened before the schema changed: idle ones now, busy ones when they are
-   * released. A statement is run at most twice, so the next connection must not have an outdated plan as well.
+   * released. A statement is run at most twice, so the next connection must not also have an outdated plan.
    */
   #discardOutdated(slot: Slot): void {
     if (slot.openedAt < this.#plansValidSince) return;
@@ -146,7 +146,7 @@ export class Slots {
   #release(slot: Slot): void {
     const now = performance.now();
     const isOld = now - slot.openedAt > LIFETIME_MS || slot.openedAt < this.#plansValidSince || this.#hasMoved(slot);
-    // Most of the time the first comparison is enough, and nothing has to be counted.
+    // Usually the first comparison decides, so that nothing has to be counted.
     const isSurplus = this.#slots.size > this.#maxConnections && this.#slots.size > this.#maxOpen(now);
     if (this.#isClosed || isOld || isSurplus) {
       this.discard(slot);

@@ -28,10 +28,10 @@ export const sleep = prepared<{ pid: number }>(
   sql`select pg_backend_pid() as pid from pg_sleep(${sql.placeholder("seconds")}::float8)`,
 );
 export const now = (db: Pick<Db, "run">) => sleep(db, { seconds: 0 });
-/** Longer than any test takes. */
+/** Longer than any test. */
 export const forLong = (db: Pick<Db, "run">) => sleep(db, { seconds: 600 });
 
-/** Gives a test file its own database, and pools on it. */
+/** Creates a database for a test file, and pools on it. */
 export const poolTests = async () => {
   const database = await fileDatabase();
   return {

@@ -15,7 +15,7 @@ import { findPrimary } from "./primary.ts";
 const PASSWORD = "hunter2-of-a-test";
 const folder = await fileFolder();
 let server: EmbeddedDatabase & { port: number };
-/** TLS is tested if a tool for making certificates exists. */
+/** The tests of TLS run only where openssl is installed. */
 const openssl = Bun.which("openssl");
 
 /** Gives the server a certificate for `localhost`, from an authority in `ca.crt`. */
@@ -89,18 +89,18 @@ describe("a server that asks for a password", () => {
     ["md5", "WEAK_AUTH_REFUSED"],
     ["scram", "of_scram"],
     ["trust", "of_trust"],
-  ])("a server, asking by %s: %s, by TCP and by a socket", async (method, outcome) => {
+  ])("a server that asks for the password by %s: %s, by TCP and by a socket", async (method, outcome) => {
     expect(await whoIs(byTcp(`of_${method}`))).toBe(outcome);
     expect(await whoIs(bySocket(`of_${method}`))).toBe(outcome);
     expect(await whoIs(byTcp(`of_${method}`), true)).toBe(`of_${method}`);
     expect(await whoIs(bySocket(`of_${method}`), true)).toBe(`of_${method}`);
   });
 
-  test("a server, knowing the process's user (peer): accepted", async () => {
+  test("a server that identifies the user of the process (peer): accepted", async () => {
     expect(await whoIs(bySocket("of_peer"))).toBe("of_peer");
   });
 
-  test("a server, asking in clear or by MD5: refused everywhere, and the error at the start names the remedy", async () => {
+  test("a server that asks for the password in clear text or by MD5: refused everywhere; the error at the start names the remedy", async () => {
     const url = byTcp("of_password");
     const refused = expect.objectContaining({ code: "WEAK_AUTH_REFUSED" });
     await expect(findPrimary(url)).rejects.toEqual(refused);
@@ -109,7 +109,7 @@ describe("a server that asks for a password", () => {
     const config = { databaseUrl: url, dataDirectory: "unused", deadlineMs: 5000, connections: 1, prepare: true };
     await expect(openDatabase(config)).rejects.toThrow(/DATABASE_URL \(WEAK_AUTH_REFUSED\).*DATABASE_ALLOW_WEAK_AUTH/);
     const opened = await openDatabase({ ...config, allowWeakAuth: true });
-    // The role may not create tables, but it has connected.
+    // The connection succeeds, although the role may not create tables.
     await expect(opened.migrate()).rejects.toThrow("permission denied");
     await opened.close();
   });
@@ -117,7 +117,7 @@ describe("a server that asks for a password", () => {
   test.each([
     ["in clear", [3]],
     ["hashed with MD5", [5, 1, 2, 3, 4]],
-  ])("an impostor, asking %s: receives no password", async (_, [kind = 0, ...salt]) => {
+  ])("an impostor that asks %s: receives no password", async (_, [kind = 0, ...salt]) => {
     const heard: Buffer[] = [];
     const sockets = new Set<Socket>();
     const impostor = createServer((socket) => {
@@ -137,7 +137,7 @@ describe("a server that asks for a password", () => {
     await expect(client(`${url}?weak_auth=true`)`select 1`).rejects.toMatchObject({ code: "WEAK_AUTH_REFUSED" });
     for (const socket of sockets) socket.destroy();
     impostor.close();
-    // Each time it has received only the name of the user.
+    // Each time, the impostor has received only the name of the user.
     expect(heard).toHaveLength(3);
     for (const message of heard) expect(message.toString()).toContain("someone");
     expect(Buffer.concat(heard).toString()).not.toContain(PASSWORD);
@@ -145,7 +145,7 @@ describe("a server that asks for a password", () => {
 });
 
 describe.skipIf(openssl === null)("a server with TLS", () => {
-  /** Like `whoIs`, in a process that does or does not trust the authority. */
+  /** Like `whoIs`, in a process that trusts the authority or not. */
   const connectedUser = async (url: string, isTrusting: boolean): Promise<string> => {
     const script = `
       const { connect } = await import(${JSON.stringify(join(import.meta.dir, "../pool.ts"))});
@@ -159,7 +159,7 @@ describe.skipIf(openssl === null)("a server with TLS", () => {
     return (await new Response(child.stdout).text()).trim();
   };
 
-  test("a server, verified by certificate and name: may ask in clear", async () => {
+  test("a server that is verified by certificate and name: may ask in clear text", async () => {
     expect(await connectedUser(byTcp("of_password", "localhost", "?sslmode=verify-full"), true)).toBe("of_password");
     expect(await connectedUser(byTcp("of_md5", "localhost", "?sslmode=verify-full"), true)).toBe("of_md5");
   });

@@ -9,7 +9,7 @@
  * - Queries queued in it may never settle (1186); against a frozen server no query settles. Here nothing is queued in
  *   it. A deadline ends the connection by its socket, which we own.
  * - A socket that closes while the driver writes, or just after, can end the process with a TypeError (1066, 1154, 1208):
- *   the driver writes the rest to the next socket, which does not exist yet. Here there is no next socket. One client
+ *   the driver writes the rest to the next socket, which does not exist yet. Here no next socket exists. One client
  *   does reconnect, the lease of the embedded server; for it, `patches/` makes the driver drop the rest.
  * - When the server has forgotten a statement, the driver sends it again by itself, with parameters serialized twice.
  *   `patches/` turns that off; the pool sends it again.
@@ -38,18 +38,18 @@ export type Connection = {
 export type ConnectionOptions = {
   /** False behind a pooler in transaction mode that does not keep prepared statements (PgBouncer before 1.21). */
   prepare: boolean;
-  /** How long it may take until the connection can be used, in milliseconds. */
+  /** The maximum time until the connection can be used, in milliseconds. */
   connectMs: number;
   /**
    * Whether a server that TLS has not verified may receive the password in clear text or hashed with MD5. By default
    * such a request is refused, with the code WEAK_AUTH_REFUSED.
    */
   allowWeakAuth?: boolean | undefined;
-  /** Of one of several databases: where its tables are. The server decides when it plans its statements. */
+  /** For a shard: the schema of its tables. The server decides when it plans the statements of a shard. */
   searchPath?: string | undefined;
 };
 
-/** Why a connection could not be opened. */
+/** The error of a connection that could not be opened. */
 class ConnectError extends Error {
   constructor(
     message: string,

@@ -1,4 +1,4 @@
-/** The `postgres` driver, with the settings that every use of it needs. */
+/** The `postgres` driver, with the settings for every use. */
 import postgres from "postgres";
 import { encodeList } from "./encode.ts";
 import { type Host, socketPath, withoutHosts } from "./hosts.ts";

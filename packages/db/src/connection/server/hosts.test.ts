@@ -27,14 +27,14 @@ describe("the hosts of a URL", () => {
   );
 });
 
-test("a URL, without its hosts: the rest is unchanged", () => {
+test("a URL whose hosts are replaced: the rest is unchanged", () => {
   expect(withoutHosts("postgres://u:p%40@a:1,b:2/d?sslmode=require")).toBe(
     "postgres://u:p%40@localhost/d?sslmode=require",
   );
   expect(withoutHosts("postgresql://h")).toBe("postgresql://localhost");
 });
 
-test("a socket's path, of a folder: in it; of a name or address: null", () => {
+test("the path of a socket, for a folder: in the folder; for a name or an address: null", () => {
   expect(socketPath({ host: "/var/run/postgresql", port: 5433 })).toBe("/var/run/postgresql/.s.PGSQL.5433");
   expect(socketPath({ host: "::1", port: 5432 })).toBeNull();
 });

@@ -11,7 +11,7 @@ const database = await poolTests();
 const { withPool, sleepers, startProxy } = database;
 
 describe("several hosts", () => {
-  test("the host that takes writes, at any position: found", async () => {
+  test("the host that accepts writes, at any position: found", async () => {
     const { host } = new URL(database.url);
     for (const hosts of [`127.0.0.1:1,${host}`, `${host},127.0.0.1:1`, `${host},${host}`]) {
       await withPool({ url: database.url.replace(host, hosts), connections: 2 }, async (db) => {
@@ -20,7 +20,7 @@ describe("several hosts", () => {
     }
   });
 
-  test("a host, without an address at any position: skipped", async () => {
+  test("a host without an address, at any position: skipped", async () => {
     const { host } = new URL(database.url);
     const nowhere = "no-such-host.invalid:5432";
     for (const hosts of [`${nowhere},${host}`, `${host},${nowhere}`, `${nowhere},127.0.0.1:1,${host}`]) {
@@ -46,7 +46,7 @@ describe("several hosts", () => {
     const hosts = [silent, primary].map(({ url }) => new URL(url).host);
     const url = database.url.replace(new URL(database.url).host, hosts.join());
     await withPool({ url, connections: 1, deadlineMs: 60_000 }, async (db) => {
-      // On a busy machine the primary may be so slow that the silent host is also tried, but never first.
+      // On a busy machine the primary may be so slow that the silent host is also tried, after the primary.
       for (const first of ["silent", "primary", "primary", "primary", "primary"]) {
         dialled.length = 0;
         const lost = catchFailure(forLong(db));
@@ -60,7 +60,7 @@ describe("several hosts", () => {
   });
 });
 
-test("a read-only host, beside another: the other is used; alone: nothing is executed", async () => {
+test("a read-only host, with another host: the other is used; alone: nothing is executed", async () => {
   const folder = await temporaryFolder();
   const settings = { fsync: "off", default_transaction_read_only: "on" };
   const other = await openByTcp(join(folder, "data"), { settings });

@@ -2,9 +2,9 @@
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { type Host, parseHosts } from "./hosts.ts";
 
-/** How long it may take to connect. A server that was frozen or cut off is found again after at most this time. */
+/** The maximum time to connect. A server that was frozen or unreachable is found again after at most this time. */
 export const CONNECT_MS = 2000;
-/** How long one host is tried alone before the next host of the list is also tried. */
+/** The time for which one host is tried alone, before the next host is also tried. */
 const HEAD_START_MS = 250;
 
 /** Waits until `attempt` settles, but no longer than `HEAD_START_MS`. */

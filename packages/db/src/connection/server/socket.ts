@@ -23,13 +23,13 @@ const CANCEL_LENGTH = 16;
 const CANCEL_CODE = 80_877_102;
 
 /**
- * Asks the server to cancel what a connection runs, on a second connection. Calls `done` when the server has closed that
- * second connection, or after `milliseconds`.
+ * Asks the server, on a second connection, to cancel the running statement of a connection. Calls `done` when the
+ * server has closed that second connection, or after `milliseconds`.
  *
  * The caller must keep the first connection open until `done`, as libpq does: PgBouncer cancels nothing for a client
  * that has gone. The second connection is not half-closed, because that would end PgBouncer 1.18 (pgbouncer/pgbouncer,
- * issue 801). The request is not encrypted, which the protocol allows. Its secret is worthless once the connection
- * ends.
+ * issue 801). The request is not encrypted, which the protocol allows. Its secret has no use after the end of the
+ * connection.
  */
 export const cancelStatement = (host: Host, { pid, secret }: Backend, milliseconds: number, done: () => void): void => {
   const request = Buffer.alloc(CANCEL_LENGTH);

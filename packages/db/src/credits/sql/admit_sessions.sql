@@ -1,12 +1,12 @@
--- Decides which requests to open a session are admitted, as if they came one by one, in their order. This is the only
--- place that decides it. (The look-up of the caller only refuses early what cannot fit: see `refuseHold` and
+-- Decides which requests to open a session are admitted, as if they came one by one, in their order. Only this function
+-- decides it. (The look-up of the caller only refuses early a request that cannot fit: see `refuseHold` and
 -- `findReachedLimit` of the domain's credits/open.ts.) A request is admitted if every key of its lineage and the
 -- account may have one more open session, and if its minimum seconds fit under the cap of every key of its lineage and
--- under the available balance. It gets as many seconds as fit. A call is queued unless more slots are free than tickets
--- are ahead of its own, and one of them belongs to a worker with its voice and model. The slot decides whether a call
--- is a conversation, and so its price. While the call is queued, the lower price decides. A refused or queued request
--- takes nothing. Returns the outcome of each request, and the credit micros and sessions that each meter and each
--- account must hold in addition. Writes nothing.
+-- under the available balance. It gets as many seconds as fit under the caps and the balance. A call is queued unless
+-- more slots are free than tickets are ahead of its own, and one of them belongs to a worker with its voice and model.
+-- The slot decides whether a call is a conversation, and so its price. While the call is queued, the lower price
+-- decides. A refused or queued request takes nothing. Returns the outcome of each request, and the credit micros and
+-- sessions that each meter and each account must hold in addition. Writes nothing.
 --
 -- The calling function has locked the meters and the accounts. So no further claim can appear: two requests with the
 -- same claim, or the same token, have the same key, and wait for its meter.

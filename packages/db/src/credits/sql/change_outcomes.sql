@@ -1,4 +1,4 @@
--- The outcome of each report or release at `p_now`, as far as the decision is the same for both: 'written' when its
+-- The outcome of each report or release at `p_now`, for the decisions that are the same for both: 'written' when its
 -- session was found for the caller, 'replayed' when its Idempotency-Key has a stored response that is less than 24
 -- hours old.
 --

@@ -1,7 +1,7 @@
--- Finds the counters that callers are charged to: the account of each key's environment, and the meters of the keys of
--- its lineage in this environment. Usage in test never counts against a live cap. The keys are locked (lock_caller), so
--- their limits do not change. One statement on one table for each caller, because Citus plans a query of several tables
--- at each execution.
+-- Finds the counters of callers: the account of each key's environment, and the meters of the keys of its lineage in
+-- this environment. Usage in test never counts against a live cap. The keys are locked (lock_caller), so their limits
+-- do not change. One statement on one table for each caller, because Citus plans a query of several tables at each
+-- execution.
 create function rta.counters_of_callers(
   p_callers rta.caller[],
   p_caller_at integer[],       -- for each request, the position of its caller in p_callers

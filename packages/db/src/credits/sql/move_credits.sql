@@ -1,4 +1,4 @@
--- Makes a movement of credits by the operator: a grant, a void, or an adjustment (a refund of what a session has
+-- Writes a movement of credits by the operator: a grant, a void, or an adjustment (a refund of what a session has
 -- spent). Returns the outcome:
 --   'written'
 --   'repeated'       nothing is written: an entry with this reference, and the same kind, amount and session, exists

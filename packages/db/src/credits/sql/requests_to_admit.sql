@@ -3,10 +3,10 @@
 -- limits and credits can still refuse the request.
 --
 -- The rows that a request names are read by statements of one table each, by the whole primary key, because Citus plans
--- a query of several tables at each execution. With plain joins, the server read all claims of a key: 6 ms instead of
--- 0.4 ms for 64 requests. The condition on the age of a claim is written so that no index serves it. Otherwise, while
--- the table had few claims, the server chose the index of their times, kept that plan, and later read all claims of all
--- tenants.
+-- a query of several tables at each execution. With plain joins, the server would read all claims of a key: 6 ms
+-- instead of 0.4 ms for 64 requests. The condition on the age of a claim is written so that no index serves it.
+-- Otherwise, while the table has few claims, the server would choose the index of their times, keep that plan, and
+-- later read all claims of all tenants.
 create function rta.requests_to_admit(
   p_callers rta.charged_caller[],
   p_caller_at integer[],

@@ -1,7 +1,7 @@
--- Sessions as the service reads them and stores them for replays, with the field names of the API. `presentSession` of
--- the domain presents them. `p_ended_keys`: keys that have ended (ended_keys), whose open sessions must end. One
--- statement for all sessions, because a call for each took four times as long. The names of avatars are read before it,
--- by statements of one table each, because Citus plans a query of several tables at each execution.
+-- Sessions in the form in which the service reads them and stores them for replays, with the field names of the API.
+-- `presentSession` of the domain presents them. `p_ended_keys`: keys that have ended (ended_keys), whose open sessions
+-- must end. One statement for all sessions, because a call for each would take four times as long. The names of avatars
+-- are read before it, by statements of one table each, because Citus plans a query of several tables at each execution.
 create function rta.session_records(p_sessions public.usage_sessions[], p_ended_keys text[]) returns json[]
 language plpgsql stable as $$
 declare

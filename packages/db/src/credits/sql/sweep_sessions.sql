@@ -7,7 +7,7 @@
 -- Lock order: sessions (skip locked), then their counters (lock_counters). A session is read under its lock. The
 -- branches for one tenant and for all tenants use different indexes. The comparison of rows allows only the index that
 -- begins with the tenant; the other index would read the sessions of all tenants. With a condition on `expires_at`, the
--- server read all sessions of the tenant.
+-- server would read all sessions of the tenant.
 create function rta.sweep_sessions(
   p_tenant_id text,
   p_entry_ids text[],

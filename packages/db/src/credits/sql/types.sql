@@ -80,8 +80,8 @@ create type rta.locked_account as (
 -- The fields of a new session that only its write knows, under the names of the API. `presentSession` presents them.
 create type rta.opened_session as ("avatarName" text, "reservedCreditMicros" bigint, "expiresAt" timestamptz);
 
--- A session that ends: its hold, its charge, and how it ends. `rest`: the kind of the entry that frees the unused part
--- of the hold, 'release' or 'expire'. `closed_by`: the key that ends it, or 'sweep'.
+-- A session that ends: its hold, its charge, and the kind of its end. `rest`: the kind of the entry that frees the
+-- unused part of the hold, 'release' or 'expire'. `closed_by`: the key that ends it, or 'sweep'.
 create type rta.closing as (
   tenant_id text collate "C",
   environment text collate "C",
@@ -120,7 +120,7 @@ create type rta.session_change as (
   environment text,
   session_id text collate "C",
   is_engine boolean,     -- whether the caller may write usage
-  used bigint,           -- credit micros; null: the caller does not say
+  used bigint,           -- credit micros; null: not stated by the caller
   lease_seconds integer,
   reason text,
   settle_entry_id text,

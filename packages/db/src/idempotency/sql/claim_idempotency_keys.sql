@@ -50,7 +50,7 @@ begin
   if v_has_expired then
     perform rta.delete_refused_claims(p_callers, p_caller_at, p_claims, p_audit_events, p_outcomes);
   end if;
-  -- Every create has written its own claim, so none is replayed.
+  -- Every create has written its claim, so no create is replayed.
   if v_claimed = cardinality(p_claims) then
     return p_outcomes;
   end if;

@@ -1,7 +1,7 @@
 -- The depth of the queue: the numbers of due and of running jobs, each counted up to 10,000, and for how many seconds
--- the oldest job of the tenants that are not served has been due, 0 without one. A tenant whose first slot for the job
--- is free counts as not served, because a claim takes the first free slot. Both counts read `jobs_available_index` in
--- its order, before and after now.
+-- the oldest job of the tenants that are not served has been due (0 without such a job). A tenant whose first slot for
+-- the job is free counts as not served, because a claim takes the first free slot. Both counts read
+-- `jobs_available_index` in its order, before and after now.
 create function rta.count_jobs(p_kinds text[]) returns table (queued bigint, running bigint, oldest_seconds integer)
 language plpgsql stable as $$
 declare

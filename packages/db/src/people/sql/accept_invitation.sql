@@ -3,7 +3,7 @@
 --   'written'
 --   'invalid_invitation'  nothing is written: it was spent, has expired, was withdrawn or changed, its user was removed, or
 --                         its creator may no longer invite
---   'already_member'      nothing is written: another user has the address by now
+--   'already_member' nothing is written: another user has the address now
 --   'over_quota'          nothing is written: the user has `p_max_passkeys` passkeys, or `p_max_identities` identities
 --   'taken'               nothing is written: the identity is already linked to a user
 --   'refused'             nothing is written: the challenge was spent before, or the passkey is already registered
@@ -12,7 +12,7 @@
 -- the new rows. Of two requests that accept one invitation, the second waits and finds it spent. The lock on the
 -- creator keeps the creator an owner, but does not block the creator's writes.
 create function rta.accept_invitation(
-  p_invitation rta.invitation, -- as its look-up found it
+  p_invitation rta.invitation, -- as returned by its look-up
   p_user rta.member,           -- the new user; null when the invitation is for an existing one
   p_passkey rta.passkey,       -- null with an identity
   p_identity rta.identity,     -- null with a passkey

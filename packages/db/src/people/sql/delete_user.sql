@@ -3,7 +3,7 @@
 -- user as it was:
 --   'written'
 --   'unchanged'   nothing is written: the user has a version that the request does not accept
---   'last_owner'  nothing is written: the tenant would have no owner; only the operator may do that
+--   'last_owner'  nothing is written: the tenant would have no owner; only the operator may remove the last owner
 --   'not_found'   no such user exists
 --   'stale'       nothing is written: the caller has changed since its look-up
 -- Lock order: see lock_people; then sessions, passkeys and identities, each by primary key; then invitations, in no
@@ -39,8 +39,8 @@ begin
     delete from public.passkeys where tenant_id = p_tenant_id and user_id = p_id;
     perform from public.user_identities where tenant_id = p_tenant_id and user_id = p_id order by id for update;
     delete from public.user_identities where tenant_id = p_tenant_id and user_id = p_id;
-    -- Each is found by its index, instead of reading all invitations of the tenant. The `ctid` of a locked row does not
-    -- change.
+    -- Each invitation is found by its index, because otherwise all invitations of the tenant would be read. The `ctid`
+    -- of a locked row does not change.
     v_invitations :=
       array(select ctid from public.invitations where tenant_id = p_tenant_id and user_id = p_id order by id for update)
       || array(select ctid from public.invitations where tenant_id = p_tenant_id and created_by = p_id order by id for update)

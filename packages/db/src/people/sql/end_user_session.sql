@@ -34,8 +34,8 @@ begin
     return query select 'unchanged', v_old;
   else
     delete from public.user_sessions where tenant_id = v_old.tenant_id and id = v_old.id;
-    -- A session that is ended from another one may have been stolen, so its links end. A sign-out keeps the link,
-    -- because it may be for the next device.
+    -- A session that another session ends may have been stolen, so its links end. A sign-out keeps the link, because it
+    -- may be for the next device.
     if v_old.id <> p_caller.session_id then
       perform rta.delete_passkey_links(v_old.tenant_id, v_old.user_id);
     end if;

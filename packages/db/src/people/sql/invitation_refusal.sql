@@ -1,7 +1,7 @@
 -- The refusal of an invitation's acceptance, as accept_invitation returns it; null: it may be accepted. The calling
 -- function has locked the invitation, and its user or its creator.
 create function rta.invitation_refusal(
-  p_invitation rta.invitation, -- as its look-up found it
+  p_invitation rta.invitation, -- as returned by its look-up
   p_has_passkey boolean,       -- whether it is accepted with a passkey
   p_has_identity boolean,      -- whether it is accepted with an identity
   p_max_passkeys bigint,

@@ -1,7 +1,7 @@
 -- Claims the recordings of up to `p_limit` calls that are due for a worker, which holds each until its lease ends, and
 -- returns them with their fragments: at most `p_per_tenant` calls of each tenant, and none of those in
--- `p_busy_tenants`. Fair between tenants, as claim_transcripts. An attempt counts from its begin, so that an attempt
--- that ends its worker also counts. An open call is checked again after ten minutes, because a function of an earlier
+-- `p_busy_tenants`. Fair between tenants, as claim_transcripts. An attempt counts from its start, so that an attempt
+-- that kills its worker also counts. An open call is checked again after ten minutes, because a function of an earlier
 -- version, which does not know recordings, may end it. A call without fragments is not returned: its recordings have
 -- failed. While nothing is due, one entry of an index is read; otherwise one for each tenant with a recorded call.
 --

@@ -1,6 +1,6 @@
 -- Makes the fragments of ended calls due after ten seconds. In this time their workers can send the rest. Writes
--- nothing for calls that are not recorded, which are most. Lock order: the rows in call_recordings by primary key,
--- their recordings by primary key.
+-- nothing for calls that are not recorded (most calls). Lock order: the rows in call_recordings by primary key, their
+-- recordings by primary key.
 create function rta.end_call_recordings(p_tenant_ids text[], p_session_ids text[], p_now timestamptz) returns void
 language plpgsql as $$
 declare

@@ -8,8 +8,8 @@ create type rta.claimed_recordings as (
   started_at timestamptz, -- null: the person has not joined the call
   ended_at timestamptz,
   attempt_count integer,  -- includes this attempt
-  recordings json,        -- of each: id, mode, role (null: both are heard)
-  fragments json          -- of each, in their order: generation, n, sizeBytes
+  recordings json,        -- for each recording: id, mode, role (null: both sides)
+  fragments json          -- for each fragment, in their order: generation, n, sizeBytes
 );
 
 -- The file of a recording.

@@ -31,7 +31,7 @@ create type rta.video_request as (
   avatar_id text,
   text text,                 -- null when the video has audio
   audio_asset_id text,
-  voice_id text,             -- the voice that the request names
+  voice_id text,             -- the voice of the request; null without one
   voice_ids text[],          -- the ids of the existing voices
   default_voice_id text,     -- the default voice of the service
   seconds bigint,            -- the seconds for which a text holds credits; null for audio

@@ -1,6 +1,6 @@
 -- The reason why a running video must end, or null: its key or an ancestor was revoked ('key_ended'), its usage session
 -- has ended ('session_ended'), or a key has released the session ('canceled'). The expiry of a key, or a lowered cap,
--- ends no video: an admitted video is finished, because it holds its credits. The rows are read without locks.
+-- does not end a video: an admitted video is finished, because it holds its credits. The rows are read without locks.
 create function rta.video_end(p_tenant_id text, p_session_id text) returns text
 language plpgsql stable as $$
 declare

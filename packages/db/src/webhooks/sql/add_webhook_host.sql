@@ -1,5 +1,5 @@
--- Adds the budget of a host that has none. Deletes those of the 16 neighbouring budgets that were not used for a day. A
--- new host must show that it works: at first, one recovered delivery is tried (release_recoveries). Lock order: the
+-- Adds the budget of a host that has none. Of the 16 neighbouring budgets, deletes those that were not used for a day.
+-- A new host must show that it works: at first, one recovered delivery is tried (release_recoveries). Lock order: the
 -- host. The function waits for a transaction that adds the same host. It skips locked budgets.
 create function rta.add_webhook_host(p_tenant_id text, p_environment text, p_host text, p_now timestamptz) returns void
 language plpgsql as $$

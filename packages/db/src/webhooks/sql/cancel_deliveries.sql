@@ -27,7 +27,7 @@ begin
       order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at)
       limit case when served.is_enabled then case when served.events is null then 0 else 256 end else 1000 end
     ) delivery
-    -- A test is for one endpoint, which gets it whatever types it selects.
+    -- A test is for one endpoint, even if the endpoint does not select the type.
     where not (
       served.is_enabled and (rta.selects(served.events, delivery.event_type) or delivery.event_type = 'webhook_endpoint.test')
     )

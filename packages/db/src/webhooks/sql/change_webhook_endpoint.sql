@@ -1,8 +1,8 @@
 -- Writes the change of an endpoint to `p_new`, with a new version, writes the audit event, and returns the endpoint.
 -- When an endpoint is enabled or gets another URL, earlier failures no longer count. When the order is switched off,
--- deliveries stop to wait for earlier events: up to 50,000 here, so that the change ends within its time; the others go
--- on one by one (unpark_deliveries). Lock order: the calling function has locked the endpoint; deliveries (skip locked,
--- because another transaction unparks the locked ones).
+-- deliveries no longer wait for earlier events: up to 50,000 are unparked here, so that the change ends within its
+-- time; the others later, one by one (unpark_deliveries). Lock order: the calling function has locked the endpoint;
+-- deliveries (skip locked, because another transaction unparks the locked ones).
 create function rta.change_webhook_endpoint(
   p_old rta.webhook_endpoint,
   p_new rta.webhook_endpoint,

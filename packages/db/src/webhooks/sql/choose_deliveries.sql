@@ -56,7 +56,7 @@ begin
         order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at), due.created_at, due.sequence
         limit case when served.ordered then 256 else 64 end
       ) first
-      -- A test is sent whatever types its endpoint selects.
+      -- A test is sent even if its endpoint does not select the type.
       where (rta.selects(served.events, first.event_type) or first.event_type = 'webhook_endpoint.test') and not (
         served.ordered and exists (
           select from public.webhook_deliveries earlier

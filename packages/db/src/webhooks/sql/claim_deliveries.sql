@@ -5,7 +5,7 @@
 -- Tenants with a due delivery get equal shares. When the limit does not suffice for all, those that were served longest
 -- ago come first. The same holds for the endpoints of a tenant. Up to `p_limit` endpoints, and at least 64, are
 -- examined, from the one after the last served tenant (endpoints_to_serve). Within an endpoint, the delivery that is
--- due longest comes first; among equals, the one whose event happened first.
+-- due longest comes first. Among deliveries with equal times, the one whose event happened first comes first.
 --
 -- The endpoint is read at each claim. A delivery whose endpoint is deleted or disabled, or no longer selects its type,
 -- is canceled. For an endpoint with order, only the first pending delivery of each target is claimed; the others are

@@ -2,15 +2,15 @@
 -- so a change of a tenant without an enabled endpoint costs one probe of an index.
 --
 -- An event has the next sequence of its target. A transaction that finds this sequence taken waits for the transaction
--- that has written it, and then takes the next one (`p_is_again`). So a later event is never visible before an earlier
--- one, and sequences have no gaps. The second of two events of one target in a call does the same.
+-- that has written it, and then takes the next sequence (`p_is_again`). So a later event is never visible before an
+-- earlier one, and sequences have no gaps. The second of two events of one target in a call does the same.
 --
 -- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset
 -- do not wait, because their target is locked. A function that writes events of keys or of a tenant does so once, at
 -- its end. An event whose sequence is taken is written after the others of the call, and so out of order. Therefore a
 -- function that writes events of several keys has locked their meters, and a function that writes events of several
--- tenants writes them one by one (emit_opening_events). Four short statements, because one statement for all took three
--- times as long for a single event. The first one reads one table, so Citus keeps its plan.
+-- tenants writes them one by one (emit_opening_events). Four short statements, because one statement for all would take
+-- three times as long for a single event. The first one reads one table, so Citus keeps its plan.
 create function rta.emit_events(p_events rta.event[], p_is_again boolean default false) returns void
 language plpgsql as $$
 declare

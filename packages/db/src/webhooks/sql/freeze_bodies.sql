@@ -1,5 +1,5 @@
 -- Stores the body of each event that has none yet. Returns the stored bodies, in the order of the parameters. The first
--- body wins. Null for a deleted event. Lock order: events by primary key.
+-- stored body of an event remains. Null for a deleted event. Lock order: events by primary key.
 create function rta.freeze_bodies(p_tenant_ids text[], p_event_ids text[], p_bodies text[]) returns setof text
 language plpgsql as $$
 begin

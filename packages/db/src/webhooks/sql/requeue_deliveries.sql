@@ -1,6 +1,6 @@
 -- Makes deliveries pending and due at the same time, so that they are claimed in the order of their events. Their
--- schedules begin anew. A delivery that a worker holds is left to that attempt. Lock order: the calling function has
--- locked the deliveries.
+-- schedules begin anew. A running attempt of a delivery continues. Lock order: the calling function has locked the
+-- deliveries.
 create function rta.requeue_deliveries(
   p_tenant_id text,
   p_ids text[],

@@ -1,7 +1,7 @@
--- Sends a delivery of any status again: it is due now, and its schedule begins anew. A delivery that is being sent now
--- is left to that attempt. Returns the outcome: 'not_found' when the caller's tenant has no delivery with this id in
--- the environment; 'rate_limited' when the budget of its host is used up (take_resend). Lock order: the caller
--- (lock_caller), the claim, the delivery, the host.
+-- Sends a delivery of any status again: it is due now, and its schedule begins anew. A running attempt of the delivery
+-- continues. Returns the outcome: 'not_found' when the caller's tenant has no delivery with this id in the environment;
+-- 'rate_limited' when the budget of its host is used up (take_resend). Lock order: the caller (lock_caller), the claim,
+-- the delivery, the host.
 create function rta.resend_delivery(
   p_caller rta.caller,
   p_environment text,

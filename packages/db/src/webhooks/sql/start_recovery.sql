@@ -1,6 +1,6 @@
--- Starts the recovery of an endpoint, from one delivery to another. While recoveries of the host are paused after
--- failures, returns when the host gets the next delivery; null otherwise. Lock order: the calling function has locked
--- the endpoint; the host.
+-- Starts the recovery of an endpoint, from one delivery to another. Returns the time of the next delivery to the host
+-- while its recoveries are paused after failures; null otherwise. Lock order: the calling function has locked the
+-- endpoint; the host.
 create function rta.start_recovery(
   p_tenant_id text,
   p_environment text,

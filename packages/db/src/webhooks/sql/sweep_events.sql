@@ -1,6 +1,6 @@
 -- Deletes the events of these targets that are too old and that no delivery needs. The last event of a target keeps its
--- row, without its body, unless it says that the target has ended. Called as a separate statement, after the one that
--- deleted the deliveries.
+-- row, without its body, unless it is the end of the target. Called as a separate statement, after the one that deleted
+-- the deliveries.
 --
 -- The ids of an event and of its deliveries have the same time in their first ten characters, so the deliveries of an
 -- event are found in the primary key. Lock order: events by primary key.

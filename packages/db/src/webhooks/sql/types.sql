@@ -63,7 +63,7 @@ create type rta.finished_delivery as (
   attempt json,              -- DeliveryAttempt; null: nothing was sent
   outcome text,              -- 'delivered', 'retry', 'failed', or 'gone': the receiver responded with 410
   delay_ms bigint,           -- for 'retry': the time until the next attempt
-  slow_ms bigint             -- how long nothing is sent to the endpoint; null: no pause
+  slow_ms bigint             -- the pause for the endpoint; null: no pause
 );
 
 -- An event to write, with its id, its place among the events of its target, and the endpoints that select it.

@@ -197,7 +197,7 @@ describe("SQL that can be distributed", () => {
     ["update public.t set a = coalesce(a, least(v_now, v_now - make_interval(secs => v_seconds)));", "interval"],
     [
       "if exists (select from public.t where a = 1 and rta.lock_caller(a, true) is null) then return; end if;",
-      "by itself",
+      "a separate statement",
     ],
     [
       "insert into public.t (a, b) select p_a, 1 where not exists (select from public.t) on conflict do nothing;",

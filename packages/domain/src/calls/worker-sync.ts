@@ -192,9 +192,7 @@ export type ConversationUsage = Static<typeof ConversationUsage>;
 export const ReportedCall = ClosedObject({
   ...callId,
   state: OneOf(WORKER_CALL_STATES),
-  used_seconds: Count({
-    description: "Seconds since both sides were first present, rounded up. Includes the seconds at earlier workers.",
-  }),
+  used_seconds: Count({ description: "Seconds with both sides so far, rounded up, earlier workers included." }),
   reason: Type.Optional(OneOf(END_REASONS, { description: "Why the call has ended." })),
   /** Includes the reports of earlier workers. Only for a service with the feature `conversation`. */
   usage: Type.Optional(ConversationUsage),

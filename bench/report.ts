@@ -27,7 +27,8 @@ const figure =
     Number.isFinite(value) ? format(value) : "not measured";
 
 export const number = figure((value) => Math.round(value).toLocaleString("en-US"));
-export const micros = figure((seconds) => `${number(seconds * 1e6)} µs`);
+/** Microseconds, without the unit, which the head of a column names. */
+export const micros = figure((seconds) => number(seconds * 1e6));
 export const decimals = figure((value) => value.toFixed(2));
 
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -56,18 +57,18 @@ const rateTable = ({ options, contestants, rounds }: Results): string => {
 
 const latencyTable = ({ latencies }: Results): string =>
   table(
-    ["at half of the rate", "requests/s", "p50", "p99", "p99.9", "p99 / p50"],
+    ["at half of the rate", "requests/s", "p50, ms", "p99, ms", "p99.9, ms", "p99 / p50"],
     latencies.map(({ name, rate, percentiles, reason }) => {
       if (!percentiles) return [name, number(rate), `not measured: ${reason}`, "", "", ""];
       const { p50, p99, "p99.9": p999 } = percentiles;
-      const times = [p50, p99, p999].map((milliseconds) => `${milliseconds.toFixed(1)} ms`);
+      const times = [p50, p99, p999].map((milliseconds) => milliseconds.toFixed(1));
       return [name, number(rate), ...times, (p99 / p50).toFixed(1)];
     }),
   );
 
 const requestTable = ({ options: { typicalConnections }, contestants, rounds, statements }: Results): string =>
   table(
-    ["per request", "process", "database", "statements, sequential", `statements at ${typicalConnections}`],
+    ["per request", "process, µs", "database, µs", "statements, sequential", `statements at ${typicalConnections}`],
     contestants.map(({ name, script }) => {
       const counts = statements.find((count) => count.name === name);
       return [
@@ -116,7 +117,7 @@ export const benchReport = (results: Results): string => {
     ...results.rounds.failures(),
     `Latency at half of the rate of ${typicalConnections} connections, in an open loop: requests are sent without waiting for earlier responses.`,
     latencyTable(results),
-    `Processor time per request, of the process and of the database, at ${typicalConnections} connections; and statements per request, each a round trip to the database, for sequential requests and at ${typicalConnections} connections:`,
+    `For each request at ${typicalConnections} connections, the processor time of the process and of the database. Each statement is a round trip to the database:`,
     requestTable(results),
     otherTable(results),
   ].join("\n\n");
@@ -140,6 +141,6 @@ export const writeBlock = async (path: string, name: string, block: string): Pro
   format(path);
 };
 
-/** The load of the machine. `before`: the load at the start. */
-export const loadText = (before: number): string =>
-  `The load of the machine (\`uptime\`) was ${before.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after, this benchmark included.`;
+/** How busy the machine was: the load at the start and at the end, this benchmark included. */
+export const loadText = (before: number, after = loadavg()[0] ?? 0): string =>
+  `Load of the machine (\`uptime\`): ${before.toFixed(1)} before, ${after.toFixed(1)} after.`;

@@ -17,7 +17,7 @@ import type { Rounds } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
-import { micros, number, table, writeBlock } from "../report.ts";
+import { loadText, micros, number, table, writeBlock } from "../report.ts";
 import { type Latencies, measureLatency, measurePasses, measureSyncs, type Pass, type Syncs } from "./measure.ts";
 import { AVATAR_ID, CALLS_PER_WORKER, freeSlots, seedCalls, seedWorld, type World } from "./world.ts";
 
@@ -108,9 +108,9 @@ const textOf = (results: Results): string => {
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
   return [
     goalTable(goalsOf(results)),
-    `LiveKit is a stand-in that takes no time. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,
+    loadText(...loads),
     table(
-      ["requests/s at 32 connections", "median [range]", "process", "database"],
+      ["requests/s at 32 connections", "median [range]", "process, µs", "database, µs"],
       rows.map(({ name }) => [
         name,
         formatRange(rounds.all(name, 32, "rate"), number),

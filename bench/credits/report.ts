@@ -1,7 +1,7 @@
 /** The report of the benchmark of credits, in Markdown. */
 import { median } from "../machine.ts";
 import type { Rounds } from "../measure.ts";
-import { micros, number, table } from "../report.ts";
+import { loadText, micros, number, table } from "../report.ts";
 import {
   BALANCE,
   CREATE_CLAIMED,
@@ -74,7 +74,7 @@ export const creditGoals = ({ rounds, functions }: CreditResults): Goal[] => [
 
 const rateTable = ({ rows, rounds }: CreditResults): string =>
   table(
-    ["requests/s", "connections", "median [range]", "process", "database"],
+    ["requests/s", "connections", "median [range]", "process, µs", "database, µs"],
     rows.map((row) => [
       rowLabel(row),
       `${row.connections}`,
@@ -124,7 +124,7 @@ export const minutesReport = (minutes: readonly Minute[], hotShares: ReadonlyMap
 export const creditReport = (results: CreditResults): string => {
   const { loads, functions, wal, rounds } = results;
   return [
-    `Requests per second, and processor time per request, of the process and of the database. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,
+    `Requests per second, and processor time per request. ${loadText(...loads)}`,
     rateTable(results),
     ...rounds.failures(),
     ...(wal.length === 0 ? [] : ["The write-ahead log while requests are refused:", walTable(results)]),

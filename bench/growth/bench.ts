@@ -94,9 +94,9 @@ const reportOf = (
     rounds.median(`${label} ${name}`, CONNECTIONS, "databaseCpu");
   const [first = "", last = ""] = [labels[0], labels.at(-1)];
   return [
-    `Blocks of 8 KB that the database reads for one request at ${CONNECTIONS} connections, which does not depend on how busy the machine is; and processor time of the process and the database. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each size:`,
+    `For one request at ${CONNECTIONS} connections: the blocks of 8 KB that the database reads, which do not depend on the load, and the processor time of process and database. Load of the machine (\`uptime\`) after each size: ${loads.map((load) => load.toFixed(1)).join(", ")}.`,
     table(
-      ["blocks", ...labels, "last / first", "processor time, first", "last"],
+      ["blocks", ...labels, "last / first", "processor time, µs: first", "last"],
       names.map((name) => {
         const blocksAt = (label: string) => blocks.get(`${label} ${name}`) ?? Number.NaN;
         const cpu = [first, last].map((label) => micros(cpuOf(label, name)));

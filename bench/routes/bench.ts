@@ -113,7 +113,7 @@ const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: num
   return [
     loadText(loadBefore),
     table(
-      [`at ${TYPICAL} connections`, "ratio", "requests/s", "first", "processor time", "first"],
+      [`at ${TYPICAL} connections`, "ratio", "requests/s", "first", "processor time, µs", "first, µs"],
       operations.map(row),
     ),
     ...rounds.failures(),

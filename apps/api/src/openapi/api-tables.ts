@@ -1,12 +1,12 @@
 /**
  * The generated parts of docs/api.md. `bun run openapi` writes them. A test fails while they are outdated.
  *
- *   <!-- operations -->, <!-- problems -->, <!-- codes -->    the list of operations, the tables of problems and of codes of `errors`
+ *   <!-- operations -->, <!-- problems -->, <!-- codes -->    the operations, the problems, and the codes of `errors`
  *   <!-- operation: createApiKey -->                          in a section: address, scope, fields and errors of an operation
  *   (a route that the OpenAPI document leaves out is named by its address)
  *
- * Each ends with `<!-- end -->`. The last cell of a field is its meaning. The meaning of an existing field is kept; a
- * new field gets the description of its schema.
+ * Each ends with `<!-- end -->`. The meaning of a field follows its colon. The meaning of an existing field is kept; a new
+ * field gets the description of its schema.
  */
 
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
@@ -48,16 +48,14 @@ const listValues = (values: readonly unknown[], conjunction = "or"): string => {
   return quoted.length < 2 ? quoted.join("") : `${quoted.slice(0, -1).join(", ")} ${conjunction} ${quoted.at(-1)}`;
 };
 
-/** Breaks a text into lines of at most 120 characters. */
-const wrap = (text: string): string =>
-  text.split(" ").reduce((lines, word) => {
+/** Breaks a text into lines of at most 120 characters, but no code. */
+const wrap = (text: string, indent = ""): string =>
+  (text.match(/(?:`[^`]*`|[^ `])+/g) ?? []).reduce((lines, word) => {
     const last = lines.slice(lines.lastIndexOf("\n") + 1);
-    if (last === "") return lines + word;
-    return `${lines}${last.length + word.length + 1 > 120 ? "\n" : " "}${word}`;
-  }, "");
+    return last.length + word.length + 1 > 120 ? `${lines}\n${indent}${word}` : `${lines} ${word}`;
+  });
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+const list = (items: readonly string[]): string => items.map((item) => wrap(`- ${item}`, "  ")).join("\n");
 
 const resolve = (schema: Schema, { components }: Described): Schema => {
   const name = `${schema["$ref"] ?? ""}`.split("/").at(-1) ?? "";
@@ -134,9 +132,9 @@ const fieldsOf = (operation: Record<string, unknown>, document: Described): Fiel
 
 const meaningsIn = (block: string): Map<string, string> =>
   new Map(
-    [...block.matchAll(/^\| `(\w+)` +\|.*\| (.*?) +\|$/gm)].map(([, name = "", meaning = ""]) => [
+    [...block.replaceAll("\n  ", " ").matchAll(/^- `(\w+)` \([^)]+\): (.+)$/gm)].map(([, name = "", meaning = ""]) => [
       name,
-      meaning.trim(),
+      meaning,
     ]),
   );
 
@@ -170,10 +168,13 @@ const listBelow = ({ name, schema }: Field, title: string, listed: Listed): stri
 /** Errors that follow from the method or the path, and are listed with those of the operation. */
 const SHOWN = ["not_found", "precondition_failed", "replay_unavailable", "passkey_required"];
 
-/** The errors of an operation that not every operation has. */
+/** The errors of an operation that not every operation has. A path with a parameter has `not_found`, which is explained once. */
 const errorsOf = ({ method, path }: Route, detail: RouteDetail): string[] => {
   const codes = [...operationProblems(method, path, detail).values()].flat();
-  const own = codes.filter((code) => SHOWN.includes(code) || detail.problems?.includes(code));
+  const own = codes.filter(
+    (code) =>
+      (SHOWN.includes(code) || detail.problems?.includes(code)) && !(code === "not_found" && path.includes(":")),
+  );
   const byStatus = [...Map.groupBy(own, (code) => PROBLEMS[code].status)].sort(([a], [b]) => a - b);
   const texts = byStatus.map(([status, group]) => `${status} ${group.map(quote).join(", ")}`);
   return texts.length === 0 ? [] : [wrap(`Errors: ${texts.join("; ")}.`)];
@@ -187,39 +188,30 @@ const operationBlock = ({ title, route, detail, block }: Section, document: Desc
   // An export has the filters of its list.
   const fields = operation && !path.endsWith(".csv") ? fieldsOf(operation, document) : [];
   const meanings = meaningsIn(block);
-  const rows = fields.map((field) => [
-    quote(field.name),
-    `${describe(field.schema, document)}${field.isRequired ? ", required" : ""}`,
-    meanings.get(field.name) ?? field.description,
-  ]);
+  const items = fields.map((field) => {
+    const meaning = meanings.get(field.name) ?? field.description;
+    const type = `${describe(field.schema, document)}${field.isRequired ? ", required" : ""}`;
+    return `${quote(field.name)} (${type})${meaning === "" ? "" : `: ${meaning}`}`;
+  });
   return [
     `${quote(addressOf(route))}, ${scopeWords(detail.scope ?? "none")}.`,
-    ...(rows.length === 0 ? [] : [table(["Field", "Type", "Meaning"], rows)]),
+    ...(items.length === 0 ? [] : [list(items)]),
     ...fields.flatMap((field) => listBelow(field, title, listed)),
     ...errorsOf(route, detail),
   ].join("\n\n");
 };
 
-const problemTable = (): string =>
-  table(
-    ["Status", "Code", "When"],
+const problemList = (): string =>
+  list(
     Object.entries(PROBLEMS)
-      .map(([code, { status, meaning }]) => [`${status}`, quote(code), meaning] as const)
-      .sort(([a], [b]) => Number(a) - Number(b)),
+      .sort(([, a], [, b]) => a.status - b.status)
+      .map(([code, { status, meaning }]) => `${status} ${quote(code)}: ${meaning}`),
   );
 
-const codeTable = (): string =>
-  table(
-    ["Where", "Codes"],
-    Object.entries(FIELD_ERROR_CODES).flatMap(([where, codes]) =>
-      // A long list takes several rows.
-      Array.from({ length: Math.ceil(codes.length / 13) }, (_, row) => [
-        CODES_OF[where as keyof typeof CODES_OF],
-        codes
-          .slice(row * 13, row * 13 + 13)
-          .map(quote)
-          .join(", "),
-      ]),
+const codeList = (): string =>
+  list(
+    Object.entries(FIELD_ERROR_CODES).map(
+      ([where, codes]) => `${CODES_OF[where as keyof typeof CODES_OF]}: ${codes.map(quote).join(", ")}`,
     ),
   );
 
@@ -249,7 +241,7 @@ export const writeTables = (text: string, document: Described, routes: readonly 
       })
       .join("\n");
   const listed: Listed = new Map();
-  const parts: Record<string, () => string> = { operations: operationList, problems: problemTable, codes: codeTable };
+  const parts: Record<string, () => string> = { operations: operationList, problems: problemList, codes: codeList };
   return text.replace(BLOCK, (_, mark: string, id: string | undefined, block: string) => {
     const operation = id === undefined ? undefined : known.get(id);
     const content = operation

@@ -19,7 +19,7 @@ test("docs/cli.md: lists each command with its options", async () => {
   const document = await readFile(join(REPOSITORY, "docs/cli.md"), "utf8");
   for (const [name, { options }] of COMMANDS) {
     // `shards` without a subcommand runs `list`.
-    expect(document).toMatch(new RegExp(`^\\| \`bun run ${name.replace("shards list", "shards")}[ \`]`, "m"));
+    expect(document).toMatch(new RegExp(`^- \`bun run ${name.replace("shards list", "shards")}[ \`]`, "m"));
     for (const { long } of options)
       if (!new RegExp(`${long}(?![a-z-])`).test(document)) throw new Error(`no ${long} of ${name}`);
   }

@@ -68,13 +68,13 @@ const postUntilClear = (world: World, path: string, body: object, headers = {}):
 
 type Grant = { session_id: SessionId; livekit_url: string; participant_token: string };
 
-const start = async (world: World, { name, isRecorded }: Plan): Promise<Grant> => {
+const start = async (world: World, { name, isRecorded }: Plan, number: number): Promise<Grant> => {
   const body = {
     ...{ avatar_id: world.avatarId, mode: "voice", max_session_seconds: 300 },
     transcript_webhook: { url: world.receiver.url, secret: TRANSCRIPT_SECRET },
     ...(isRecorded && { recording: "audio" }),
   };
-  const response = await postUntilClear(world, "", body, { "idempotency-key": name });
+  const response = await postUntilClear(world, "", body, { "idempotency-key": `${name}-${number}` });
   if (response.status !== 200) throw new Error(`the call was not started: ${response.text}`);
   return JSON.parse(response.text) as Grant;
 };
@@ -95,10 +95,13 @@ type Present = Awaited<ReturnType<typeof enter>>;
 /** How often a person tries to join. A room that is lost with LiveKit is created again within ten seconds. */
 const MAX_JOINS = 60;
 
+/** The number of tries before the person makes another call. */
+const JOINS_OF_A_START = 20;
+
 /** Joins the room of a new call. The start is sent again when the room is lost before. */
 const startAndEnter = async (world: World, plan: Plan): Promise<{ id: SessionId; present: Present }> => {
   for (let attempt = 1; ; attempt++) {
-    const grant = await start(world, plan);
+    const grant = await start(world, plan, Math.ceil(attempt / JOINS_OF_A_START));
     try {
       return { id: grant.session_id, present: await enter(grant) };
     } catch (error) {

@@ -182,7 +182,9 @@ const longestPart = (call: Call, kills: readonly Kill[]): number => {
   if (call.heardAt === null || call.endedAt === null) return 0;
   const own = kills.filter(({ lost }) => lost.includes(call.id)).map(({ at }) => at);
   const times = [call.heardAt, ...own, call.endedAt].toSorted((one, other) => one - other);
-  return Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
+  const longest = Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
+  // A call whose LiveKit was killed can stay without a room until its end.
+  return Math.min(longest, 1000 * call.hadSeconds);
 };
 
 /** If a process of a call has told the person and recorded, the recording is ready with a readable file. */

@@ -73,10 +73,10 @@ afterEach(async () => {
 });
 
 const START = Date.now();
-/** Three fragments of half a second. */
-const sounds = (): Fragment[] => {
+/** Three fragments of half a second in a row. `first`: how many fragments come before them. */
+const sounds = (first = 0): Fragment[] => {
   const record = createTestRecorder("both");
-  return [0, 1, 2].map((n) => ({ sounds: [record(START + n * 512, 24)], pictures: null }));
+  return [0, 1, 2].map((n) => ({ sounds: [record(START + (first + n) * 512, 24)], pictures: null }));
 };
 
 /** An ended call with these fragments, which is due. */
@@ -168,13 +168,14 @@ describe("the recordings of a call that has ended", () => {
   });
 
   test("a fragment missing in the store, another one damaged: left out; the rest is ready", async () => {
-    const { id, recordings } = await endedCall([...sounds(), ...sounds()]);
+    const { id, recordings } = await endedCall([...sounds(), ...sounds(3)]);
     await storage.delete(fragmentKey({ tenantId, sessionId: id }, { generation: 1, n: 1 }));
     const damaged = { stream: new Blob(["damaged"]).stream(), sizeBytes: 7 };
     await storage.put(fragmentKey({ tenantId, sessionId: id }, { generation: 1, n: 2 }), damaged, "text/plain");
     start();
     await untilStatus(recordings[0], "ready");
-    expect((await find(recordings[0])).recording.durationMs).toBe(Math.round((4 * 24 - 1) * (1024 / 48)));
+    // Silence takes their place.
+    expect((await find(recordings[0])).recording.durationMs).toBe(Math.round((6 * 24 - 1) * (1024 / 48)));
     expect(lines.filter(({ msg }) => String(msg).includes("left out"))).toMatchObject([{ n: 1 }, { n: 2 }]);
   });
 });

@@ -48,9 +48,9 @@ const listValues = (values: readonly unknown[], conjunction = "or"): string => {
   return quoted.length < 2 ? quoted.join("") : `${quoted.slice(0, -1).join(", ")} ${conjunction} ${quoted.at(-1)}`;
 };
 
-/** Breaks a text into lines of at most 120 characters, but no code. */
+/** Breaks a text into lines of at most 120 characters. Code and links stay whole. */
 const wrap = (text: string, indent = ""): string =>
-  (text.match(/(?:`[^`]*`|[^ `])+/g) ?? []).reduce((lines, word) => {
+  (text.match(/(?:\[[^\]]*\]\([^)]*\)|`[^`]*`|[^ `])+/g) ?? []).reduce((lines, word) => {
     const last = lines.slice(lines.lastIndexOf("\n") + 1);
     return last.length + word.length + 1 > 120 ? `${lines}\n${indent}${word}` : `${lines} ${word}`;
   });

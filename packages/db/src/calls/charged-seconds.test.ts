@@ -90,6 +90,21 @@ describe("a call, ended by its caller", () => {
     expect(await end()).toBeWithin(10, 10 + SLACK);
   });
 
+  // The worker reports 12 seconds, 41 seconds after the start.
+  test.each([
+    ["30 seconds: charged for the seconds of the worker", 30, 16],
+    ["10 seconds: charged for the others by the clock", 10, 35],
+    ["1 second: charged by the clock", 1, 45],
+  ])("whose worker has not synced for %s", async (_, silent, seconds) => {
+    const { syncOne, age, end } = await world();
+    await syncOne("started", 1);
+    await age(40);
+    await client`update fleet.avatar_workers set synced_at = now() - make_interval(secs => ${silent}) where id = 'one'`;
+    await syncOne("started", 12);
+    await age(5);
+    expect(await end()).toBeWithin(seconds, seconds + SLACK);
+  });
+
   test("whose worker was killed, before its lease ends: charged until two seconds after its last sync", async () => {
     // The previous release does not write `synced_at`.
     for (const syncedAt of ["now() - interval '10.5 seconds'", "null", "now() - interval '1 hour'"]) {

@@ -41,6 +41,7 @@ create function rta.sync_worker(
 language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_last_sync timestamptz := (select synced_at from fleet.avatar_workers where id = p_worker_id);
   v_rooms text[];
   v_turns json;
   v_is_shared boolean := 'shared_slots' = any (p_features);
@@ -57,7 +58,10 @@ begin
       models = coalesce(excluded.models, worker.models), slots = excluded.slots, lease_until = excluded.lease_until,
       synced_at = excluded.synced_at
   returning lease_until, voices is not null and models is not null into lease_ends, has_voices;
-  v_rooms := rta.write_reports(p_worker_id, p_calls, p_usage, p_turns, p_session_lease_seconds, p_entry_ids, p_request_id);
+  v_rooms := rta.write_reports(
+    p_worker_id, extract(epoch from v_now - v_last_sync)::double precision, p_calls, p_usage, p_turns,
+    p_session_lease_seconds, p_entry_ids, p_request_id
+  );
   if p_max_turns > 0 then
     v_turns := rta.hand_out_turns(p_worker_id, p_calls, p_turns, p_max_turns);
   end if;

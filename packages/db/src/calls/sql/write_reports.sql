@@ -1,12 +1,16 @@
 -- Writes the reports of a worker about its calls: see sync_worker. Returns the rooms of the calls that it closes; null
 -- for a brought room. The seconds of a call count (`counts_from`) from its first report in the state `started`, but not
 -- from before the worker saw both sides, because it rounds its seconds up. They stop with a report in an earlier state:
--- its worker joins again, or the person is away and is not charged. Absences only grow, so a late or repeated report
--- changes nothing. Lock order: the sessions by primary key, their calls, the calls with usage and their sums
--- (write_usage), those with turns (write_turns), those that end with their counters (lock_counters), their slots. The
--- calling function has locked the worker, so nothing else writes `counts_from` meanwhile.
+-- its worker joins again, or the person is away and is not charged. After more than three seconds without a sync
+-- (`p_silent_seconds`), a worker may have seen fewer seconds than the clock: the start moves to the seconds that it
+-- reports, by at most this time. Absences only grow, so a late or repeated report changes nothing.
+--
+-- Lock order: the sessions by primary key, their calls, the calls with usage and their sums (write_usage), those with
+-- turns (write_turns), those that end with their counters (lock_counters), their slots. The calling function has locked
+-- the worker, so nothing else writes `counts_from` meanwhile.
 create function rta.write_reports(
   p_worker_id text,
+  p_silent_seconds double precision, -- since the last sync of the worker; null: this is its first
   p_calls rta.reported_call[],
   p_usage rta.reported_usage[],
   p_turns rta.reported_turn[],
@@ -24,6 +28,7 @@ declare
   v_tenant_ids text[] := '{}';      -- the tenants of the calls that go on
   v_session_ids text[] := '{}';
   v_counts_from timestamptz[] := '{}';
+  v_seen_from timestamptz;
   v_gap_counts integer[] := '{}';
   v_gap_seconds integer[] := '{}';
   v_lost_processes integer[] := '{}';
@@ -37,7 +42,8 @@ begin
     join public.calls call
       on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
-    where report.state = 'ended' or report.lost_processes > call.lost_processes or report.state = 'started' and call.counts_from is null
+    where report.state = 'ended' or report.lost_processes > call.lost_processes
+      or report.state = 'started' and (call.counts_from is null or p_silent_seconds > 3)
       or report.state in ('joining', 'joined') and call.counts_from is not null
       or (report.state = 'started' or session.started_at is not null)
         and session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
@@ -53,10 +59,16 @@ begin
     if v_report.state <> 'ended' then
       v_tenant_ids := v_tenant_ids || v_session.tenant_id;
       v_session_ids := v_session_ids || v_session.id;
-      v_counts_from := v_counts_from || case when v_report.state = 'started' then coalesce(
-        v_report.counts_from,
-        v_now - make_interval(secs => greatest(least(v_report.used_seconds, v_session.reserved / v_session.price) - 1, 0))
-      ) end;
+      v_seen_from := v_now - make_interval(
+        secs => greatest(least(v_report.used_seconds, v_session.reserved / v_session.price) - 1, 0)
+      );
+      v_counts_from := v_counts_from || case
+        when v_report.state <> 'started' then null
+        when p_silent_seconds > 3 then greatest(
+          v_report.counts_from, least(v_seen_from, v_report.counts_from + make_interval(secs => p_silent_seconds))
+        )
+        else coalesce(v_report.counts_from, v_seen_from)
+      end;
       v_gap_counts := v_gap_counts || v_report.gap_count;
       v_gap_seconds := v_gap_seconds || v_report.gap_seconds;
       v_lost_processes := v_lost_processes || v_report.lost_processes;

@@ -11,8 +11,8 @@ import { ObjectName } from "../layout/object-name.tsx";
 import { type EntryKind, useEntries } from "./data.ts";
 
 /**
- * The name of each kind, and its effect on the available credits as a sign. A charge has no sign: it uses held credits,
- * which were no longer available.
+ * The name of each kind, and the sign of its effect on the available credits. A charge is the exception: it has a sign,
+ * although its credits were already held and no longer available.
  */
 export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
@@ -28,7 +28,7 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
   // A newer version can write a kind that this page does not know.
   const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
   const { sessionId, apiKeyId, apiKeyName, reportedBy, reportedByName, closedBy, closedByName } = entry;
-  // The row names the key that ended it, if it is not the key of the call.
+  // The row names the key that ended the session, if another key opened it.
   const isOwn = [reportedBy, closedBy].every((by) => by === null || by === apiKeyId);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">

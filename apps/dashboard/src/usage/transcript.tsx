@@ -49,7 +49,7 @@ type ListProps = {
   segments: readonly Segment[];
   /** When the call began, in milliseconds. */
   startsAt: number;
-  /** Plays the recording at a sentence. Without it, nothing is recorded. */
+  /** Plays the recording from a sentence on. Undefined when the call has no recording. */
   onPlay?: ((segment: Segment) => void) | undefined;
 };
 
@@ -107,11 +107,11 @@ const DeleteTranscript = ({ id, onClose }: { id: string; onClose: () => void }) 
 
 const NotKept = () => (
   <p className="text-muted">
-    No transcript of this call is kept. Transcripts are kept of calls that begin while{" "}
+    No transcript of this call is kept. Transcripts of calls that begin while{" "}
     <PageLink to="/usage" search={{ tab: "calls" }} className={LINK}>
       the setting
     </PageLink>{" "}
-    is on, until they are deleted.
+    is on are kept until they are deleted.
   </p>
 );
 

@@ -50,7 +50,10 @@ export const idRange = (
 
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
-/** The lower case of a character. A character whose lower case is several characters, or only ASCII, is unchanged. */
+/**
+ * The lower case of a character. Unchanged are characters whose lower case is several characters (`İ`), and non-ASCII
+ * characters whose lower case is ASCII (the Kelvin sign).
+ */
 const lowerCase = (character: string): string => {
   const lower = character.toLowerCase();
   return [...lower].length === 1 && (isAscii(character) || !isAscii(lower)) ? lower : character;
@@ -91,8 +94,8 @@ export type NameSearch = {
 
 /**
  * Characters are compared by their own upper and lower case, independent of the locale of the database: `İ` and `i`
- * differ, and so do `ß` and `ss`. Names are composed or decomposed as a whole. Composing them in the database would
- * take up to 0.2 ms for each name, with marks that are out of order.
+ * differ, and so do `ß` and `ss`. The search expects names that are wholly composed or wholly decomposed. Composing a
+ * name in the database would take up to 0.2 ms if its combining marks are out of order.
  */
 export const nameSearch = (name: string): NameSearch => {
   const lowered = (form: "NFC" | "NFD"): string => [...name.normalize(form)].map(lowerCase).join("");

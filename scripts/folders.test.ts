@@ -19,7 +19,7 @@ test("the TypeScript files of each folder: at most 16", () => {
   expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
 });
 
-test(".gitattributes, compared with the files: each pattern matches one, and each generated source is marked", async () => {
+test(".gitattributes, compared with the files: each pattern matches a file, and each generated source is marked", async () => {
   const text = await Bun.file(join(REPOSITORY, ".gitattributes")).text();
   const patterns = [...text.matchAll(/^\/(\S+) linguist-generated$/gm)].map(([, pattern = ""]) => pattern);
   const marked = patterns.map((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: REPOSITORY, dot: true })]);

@@ -1,6 +1,6 @@
 /**
- * An avatar that waits for its agent, on a real LiveKit server. Before the agent comes, nothing is published, so
- * nothing is free.
+ * An avatar that waits for its agent, on a real LiveKit server. Before the agent comes, the avatar publishes nothing,
+ * because this time is not charged.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";

@@ -384,7 +384,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       await server.stop(true);
     });
 
-    test("a server that closes no connection: the call ends all the same", async () => {
+    test("a server that closes no connection: the call still ends", async () => {
       const network = await startNetwork(Number(new URL(livekit.url).port));
       const { call } = await startWithAgent({ url: `ws://127.0.0.1:${network.port}` });
       network.loseExisting();

@@ -65,7 +65,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     control = await startControlPlane(livekit);
     worker = startProcess(AVATAR_WORKER, { ...control.variables, RUST_LOG: "off" });
-    // A picture takes half of a core, including its reception.
+    // The pictures of a call take half of a core, including their reception.
     const { session, personToken } = await control.start({ mode: LONG ? "avatar" : "voice" });
     const person = await joinAsPerson(livekit.url, personToken);
     await person.publishMicrophone();

@@ -1,4 +1,4 @@
-/** The page of a call that was recorded: its recordings play, also at a sentence; an owner deletes them. */
+/** The page of a recorded call: its recordings play, from the start or from a sentence; an owner deletes them. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -116,7 +116,7 @@ test("timeOfId, of any moment: that moment", () => {
   );
 });
 
-test("the first id, of a moment: not above any id of this moment or later, above every earlier id", () => {
+test("the first id, of a moment: at or below each id of this moment or later, above each earlier id", () => {
   const random = seededBytes("first");
   const times = fc.date({ min: new Date(0), max: new Date("2500-01-01"), noInvalidDate: true });
   fc.assert(

@@ -13,8 +13,8 @@ import { ALPHABET, newId, type RandomBytes, type TenantId, timeOfId } from "./id
 import { BASE62 } from "./secrets/base62.ts";
 
 /**
- * The shards of an installation, numbered from 0. `splitAt`: when its one database became shard 0; null when it never
- * had one database.
+ * The shards of an installation, numbered from 0. `splitAt`: when its one database became shard 0; null when it had
+ * shards from the start.
  */
 export type Shards = { count: number; splitAt: Date | null };
 
@@ -30,7 +30,7 @@ const digitsOf = (shard: number, digits: string): string =>
 const numberOf = (text: string, digits: string): number =>
   digits.indexOf(text[0] as string) * digits.length + digits.indexOf(text[1] as string);
 
-/** The shard of each bound source of randomness, and the bound sources of each unbound one. */
+/** The shard to which a source of randomness is bound, and the sources made from each original source, by shard. */
 const shardOfSource = new WeakMap<RandomBytes, number>();
 const sourcesInShards = new WeakMap<RandomBytes, RandomBytes[]>();
 

@@ -35,8 +35,8 @@ const AVATAR = { schema: Avatar, toText: avatarText };
 
 /**
  * Maximum number of plans of a request with an Idempotency-Key. When many requests prepare one avatar, each success
- * makes the others plan again. Each time costs the database two statements: 60 requests took 5 s of all its
- * connections.
+ * makes the others plan again. Each new plan costs the database two statements: 60 requests kept all its connections
+ * busy for 5 s.
  */
 const MAX_PLANS = 4;
 const CONTENDED = new Problem("unavailable", "Other requests are changing the avatar. Try again.", { retryable: true });

@@ -43,7 +43,7 @@ describe("a failing LiveKit", () => {
     const balance = async () => (await api.call("GET", "/api/v1/credits/balance", { key: root.key })).body;
     expect(await balance()).toMatchObject({ reservedCreditMicros: 0, lifetimeUsedCreditMicros: 0 });
     spans.length = 0;
-    // Within the second, it is refused after the look-up. On a slow machine, the second can be over.
+    // For one second after the failure, a start is refused after the look-up. A slow machine may need more time.
     const next = await startOnce();
     if (performance.now() - pausedAt < 1000) expectProblem(next, "unavailable");
     const answer = await until(async () => {
@@ -57,7 +57,7 @@ describe("a failing LiveKit", () => {
     expect(data.map(({ status }: { status: string }) => status)).toEqual(["reserved", "failed"]);
   });
 
-  test("a client that disconnects meanwhile: the call is undone all the same", async () => {
+  test("a client that disconnects meanwhile: the call is still undone", async () => {
     const { root, avatarId } = await tenantWith(1000);
     livekit.setFault({ kind: "slow", ms: 2500 });
     const gone = new AbortController();
@@ -119,7 +119,7 @@ describe("a start, repeated with its Idempotency-Key", () => {
     expect(livekit.requests).toEqual([]);
   });
 
-  test("two at the same time: one call for both", async () => {
+  test("three at the same time: one call for all", async () => {
     const { root, avatarId } = await tenantWith(10_000);
     const all = await Promise.all([1, 2, 3].map(() => start({ avatar_id: avatarId }, root.key, headers)));
     expect(new Set(all.map(({ text }) => text)).size).toBe(1);

@@ -197,8 +197,8 @@ type Prices = { call: number; conversation: number };
 type StartDependencies = Pick<Dependencies, "publicUrl" | "webhooks">;
 
 /**
- * The errors that the schema of a start does not find: of fields that exclude each other, of the URL of the transcript,
- * and of a history without https.
+ * The errors that the schema of a start does not find: fields that exclude each other, the URL of the transcript, and a
+ * connection history while the public URL is http.
  */
 const startErrors = (request: StartCall, dependencies: StartDependencies): FieldError[] => {
   const { transcript_webhook: webhook } = request;

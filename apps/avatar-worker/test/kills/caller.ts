@@ -56,7 +56,7 @@ const post = async ({ url, apiKey }: World, path: string, body: object, headers 
   }
 };
 
-/** Repeats a request while the service fails or is full. Returns the response with another status. */
+/** Repeats a request while its response is missing, 429 or 5xx. Returns the first other response. */
 const postUntilClear = (world: World, path: string, body: object, headers = {}): Promise<Reply> =>
   until(
     async () => {
@@ -98,7 +98,7 @@ const MAX_JOINS = 60;
 /** The number of tries before the person makes another call. */
 const JOINS_OF_A_START = 20;
 
-/** Joins the room of a new call. The start is sent again when the room is lost before. */
+/** Joins the room of a new call. Sends the start again when the room cannot be joined, because it is lost. */
 const startAndEnter = async (world: World, plan: Plan): Promise<{ id: SessionId; present: Present }> => {
   for (let attempt = 1; ; attempt++) {
     const grant = await start(world, plan, Math.ceil(attempt / JOINS_OF_A_START));

@@ -2,7 +2,7 @@
 import { ffmpeg } from "../../src/recording/recorded.testing.ts";
 import { wordFrames } from "../support/words.ts";
 
-/** Samples of a second, by which words are found. */
+/** The samples per second of the sound in which words are searched. */
 const RATE = 4000;
 const FILE_RATE = 48_000;
 const MAX_LATE_MS = 450;
@@ -65,8 +65,8 @@ const WORD_SAMPLES = WORD.length * (WORD[0]?.length ?? 0);
 const SLOW_WORD = slowDown(joined(WORD), 0, (WORD_SAMPLES * RATE) / FILE_RATE);
 
 /**
- * How late the word is said after a moment of a sound, up to `MAX_LATE_MS`; null when it is not found. Both in
- * milliseconds.
+ * The delay of the word after the moment `ms` of a sound, in milliseconds; null when it is not found within
+ * `MAX_LATE_MS`.
  */
 export const findWord = (pcm: Int16Array, ms: number): number | null => {
   const lags = (MAX_LATE_MS * RATE) / 1000;

@@ -22,7 +22,7 @@ const run = (...command: string[]): void => {
 
 /** Why this machine cannot have such a network; null when it can. */
 export const missingForLoss = (): string | null => {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return "only root can lose packets, on Linux";
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "only root on Linux can drop packets";
   return Bun.which("ip") && Bun.which("iptables") ? null : "ip or iptables is missing";
 };
 

@@ -7,9 +7,9 @@ import { useAccount } from "../layout/context.tsx";
 import { useTotal } from "../layout/use-list-search.ts";
 
 const DAY_MS = 86_400_000;
-/** The balance is one row. */
+/** Short, because the balance is only one row to read. */
 const BALANCE_REFRESH_MS = 5000;
-/** Covers more than a quarter of the sums of a large tenant. The page says if sums are missing. */
+/** Enough for 90 days with 222 keys or avatars on each. The page says if sums are missing. */
 const MAX_SUMS = 20_000;
 
 export const useBalance = () => {

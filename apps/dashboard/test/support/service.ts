@@ -16,7 +16,7 @@ export type Service = {
   tenantId: Awaited<ReturnType<typeof seedTenant>>;
   /** A link with which a person with this role registers. */
   invite(email: string, role: Role): Promise<string>;
-  /** Ends the time in which a person needs no passkey for an action. */
+  /** Expires the verification of all sessions: the next action requires the passkey again. */
   age(): Promise<unknown>;
   /** The log of the service. */
   log(): string;

@@ -240,7 +240,7 @@ describe("the fetcher", () => {
     });
   });
 
-  test("a fetch, canceled before it, at the look-up or in the body: ends", async () => {
+  test("a fetch, canceled before its start, at the look-up or in the body: ends", async () => {
     const canceled = { kind: "unavailable", code: "canceled" };
     expect((await fetchPath("/file", { signal: AbortSignal.abort() })).outcome).toMatchObject(canceled as never);
     const never = { ...server.network, resolve: () => new Promise<string[]>(() => {}) };

@@ -162,9 +162,9 @@ export type RoomDifferences = { stray: string[]; missing: MissingRoom[] };
 /**
  * Compares a list of rooms, whose names begin with `prefix`, with the open calls. The calls are read after the list. A
  * call names each of its rooms before the room is created, so a stray room stays stray. An earlier room of a resumed
- * call is stray. A room that was created after the list is missing. One statement. It reads only the slot of each call,
- * and the names of rooms of resumed calls. It is a full join, which reads each row once whatever row counts the server
- * expects.
+ * call is stray. A room that was created after the list counts as missing. One statement. It reads only the slot of
+ * each call, and the names of rooms of resumed calls. Its full join reads each row once, regardless of the row counts
+ * that the planner expects.
  */
 export const compareRooms = async (db: Runner, prefix: string, names: readonly string[]): Promise<RoomDifferences> => {
   const rows = await selectRoomDifferences(db, { prefix, listed: names });

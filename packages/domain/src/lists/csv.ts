@@ -33,10 +33,10 @@ export const fileQuery = <Prefix extends IdPrefix, Filters extends TProperties>(
 };
 
 /**
- * The places at which a spreadsheet sees the start of a formula: the start of a text, also after white space, and the
- * place after a semicolon, a tab or the end of a line, because a spreadsheet with another separator begins a new cell
- * there, even in quotes. The signs from U+FF1D on are full-width forms; U+200B to U+200D are invisible. The pattern
- * begins with the sign, so that a long text takes linear time.
+ * The places at which a spreadsheet sees the start of a formula. The first part finds the start of a text, also after
+ * white space. The second part finds the place after a semicolon, a tab or the end of a line: there, a spreadsheet with
+ * another separator begins a new cell, even in quotes. The second part looks back only from a sign, so that a long text
+ * takes linear time. The signs from U+FF1D on are full-width forms; U+200B to U+200D are invisible.
  */
 const FORMULA =
   /^(?=[\s\u200b-\u200d]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])|(?=[=+\-@\uff1d\uff0b\uff0d\uff20])(?<=[;\t\r\n][\s\u200b-\u200d"']*)/g;
@@ -55,8 +55,8 @@ const cell = (value: unknown): string => {
 export const csvRow = (values: readonly unknown[]): string => `${values.map(cell).join(",")}\r\n`;
 
 /**
- * The last row of a file that ends before the list. The first cell says so to people. It is not an id, so that a
- * program does not take the file for the whole list. `cursor`: the start of the next file.
+ * The last row of a file that ends before the end of its list. The first cell says so to people. It is not an id, so
+ * that a program does not take the file for the whole list. `cursor`: the start of the next file.
  */
 export const unfinishedRow = (columns: readonly string[], cursor: string): string =>
   csvRow([`# NOT COMPLETE: more rows follow in the file with cursor=${cursor}`, ...columns.slice(1).fill("")]);

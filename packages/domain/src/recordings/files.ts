@@ -24,8 +24,8 @@ export const fragmentKey = (call: RecordedCall, { generation, n }: { generation:
   `${folder(call)}/${generation}-${n}`;
 
 /**
- * The key of a file of a recording. `attempt`: counts the attempts to join the fragments, so that one whose lease is lost overwrites
- * nothing.
+ * The key of a file of a recording. `attempt`: counts the attempts to join the fragments. Each attempt has another key,
+ * so that an attempt whose lease is lost overwrites nothing.
  */
 export const recordingKey = (call: RecordedCall, id: RecordingId, attempt: number): string =>
   `${folder(call)}/${id}-${attempt}`;

@@ -9,7 +9,7 @@ export type Track = {
   add: (sample: Bytes, ticks: number, isKey: boolean) => void;
   /** Writes the samples of an incomplete chunk. */
   flush: () => void;
-  /** The tables of the samples. `hasKeys`: whether only key samples can be decoded without earlier ones. */
+  /** The tables of the samples. `hasKeys`: whether samples need earlier ones to be decoded, except key samples. */
   sampleTable: (description: Bytes, hasKeys: boolean) => Bytes;
   /** The sizes of all samples, in bytes. */
   sizes: readonly number[];

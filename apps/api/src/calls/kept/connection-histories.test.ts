@@ -178,7 +178,7 @@ describe("a history", () => {
   });
 });
 
-test("a start with connection_history at a service without https: 422, and no call", async () => {
+test("a start with connection_history while the public URL is http: 422, and no call", async () => {
   const plain = await startCallApi({ publicUrl: () => "http://localhost:3000" });
   await plain.giveSlots(1);
   const tenant = await plain.tenantWith(100);

@@ -41,7 +41,7 @@ const HISTORY = { schema: ConnectionHistory, toText: JSON.stringify };
 
 type GrantDependencies = Pick<Dependencies, "publicUrl" | "sessionSecret">;
 
-/** Why this service cannot take the uploads of a page. The SDK refuses a grant without https. */
+/** The error of a start with a connection history while the public URL is http. The SDK uploads only to https. */
 export const connectionHistoryErrors = (
   { connection_history }: { connection_history?: boolean | "off" },
   { publicUrl }: Pick<Dependencies, "publicUrl">,

@@ -21,7 +21,7 @@ test("a stage marked twice, or before its predecessor: the first mark counts, an
   expect(clock.timings()).toEqual({ end_of_turn: 50, text: 0 });
 });
 
-test("a stage of a day: cut to the maximum of a message", () => {
+test("a stage that lasts a day: cut to 600 seconds, the maximum in a message", () => {
   const clock = createTurnClock(() => 86_400_000, 0);
   clock.mark("first_token");
   expect(clock.timings()).toEqual({ first_token: 600_000 });

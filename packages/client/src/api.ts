@@ -3108,7 +3108,7 @@ export interface components {
       avatarId?: string;
       /** @description Credits are held for at most these seconds, as far as the balance and limits allow. */
       maxSessionSeconds: number;
-      /** @description At least credits for this many seconds are held; by default for all. */
+      /** @description Credits for at least this many seconds are held. Default: `maxSessionSeconds`. */
       minSessionSeconds?: number;
       /** @description Your own data: at most 16 strings of at most 500 characters, with names of 1 to 40 characters. `user_id` names the end user: the list of sessions filters by it. */
       metadata?: {
@@ -5198,7 +5198,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
+    /** @description A key with its descendants, or a tenant, has sent too many requests. Or too many of these are in progress: uploads of a tenant or a client, files that are sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks. Or all slots are in use, and a call in a room of your own waits for its turn. The `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -6200,7 +6200,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: A key with its descendants, or a tenant, has sent too many requests. Or too many of these are in progress: uploads of a tenant or a client, files that are sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks. Or all slots are in use, and a call in a room of your own waits for its turn. The `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6217,7 +6217,7 @@ export interface components {
       };
     };
     /**
-     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
+     * @description `rate_limited`: A key with its descendants, or a tenant, has sent too many requests. Or too many of these are in progress: uploads of a tenant or a client, files that are sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks. Or all slots are in use, and a call in a room of your own waits for its turn. The `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: The calling key (`limitedBy` is `self`), an ancestor (`ancestor`) or the tenant (`tenant`) has `maxConcurrentSessions` open sessions. For the key's own limit, the problem also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
      */
@@ -6241,7 +6241,7 @@ export interface components {
     /**
      * @description All slots are in use: the call waits for its turn.
      *
-     *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
+     *     `rate_limited`: A key with its descendants, or a tenant, has sent too many requests. Or too many of these are in progress: uploads of a tenant or a client, files that are sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks. Or all slots are in use, and a call in a room of your own waits for its turn. The `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: The calling key (`limitedBy` is `self`), an ancestor (`ancestor`) or the tenant (`tenant`) has `maxConcurrentSessions` open sessions. For the key's own limit, the problem also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
      */
@@ -6263,7 +6263,7 @@ export interface components {
           | components["schemas"]["ConcurrencyLimitReachedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: A key with its descendants, or a tenant, has sent too many requests. Or too many of these are in progress: uploads of a tenant or a client, files that are sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks. Or all slots are in use, and a call in a room of your own waits for its turn. The `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];

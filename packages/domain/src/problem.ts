@@ -277,7 +277,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.",
+      "A key with its descendants, or a tenant, has sent too many requests. Or too many of these are in progress: uploads of a tenant or a client, files that are sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks. Or all slots are in use, and a call in a room of your own waits for its turn. The `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
   },
   concurrency_limit_reached: {

@@ -27,7 +27,9 @@ const Seconds = (description: string) => Count({ minimum: 1, maximum: MAX_SESSIO
 export const CreateUsageSession = ClosedObject({
   avatarId: Type.Optional(id("The avatar of the call. It must be `ready`.")),
   maxSessionSeconds: Seconds("Credits are held for at most these seconds, as far as the balance and limits allow."),
-  minSessionSeconds: Type.Optional(Seconds("At least credits for this many seconds are held; by default for all.")),
+  minSessionSeconds: Type.Optional(
+    Seconds("Credits for at least this many seconds are held. Default: `maxSessionSeconds`."),
+  ),
   metadata: Type.Optional(
     SessionMetadata(
       40,

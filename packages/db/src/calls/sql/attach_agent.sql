@@ -1,4 +1,4 @@
--- Writes the room that the agent of a call in a room of ours has brought: the access with which the avatar joins, and
+-- For a call in a room of ours whose agent has brought another room: writes the access with which the avatar joins, and
 -- the participant for whom it speaks. The same token again changes nothing. Returns the outcome:
 --   'attached'
 --   'other'      the agent has brought another token before
@@ -30,7 +30,7 @@ begin
     select from rta.ended_keys(array[p_tenant_id], array[v_session.api_key_id], array[v_session.environment])
   );
   case
-    -- Whether the session is open is not a condition of the query: see report_usages.
+    -- Checked here, not by the query: see report_usages.
     when v_session.id is null or v_session.ended_at is not null or v_session.must_end or v_has_ended_key
       or v_agent.session_id is null then
       return 'ended';

@@ -12,7 +12,7 @@ declare
 begin
   update public.calls call set room = 'exists'
   where call.tenant_id = p_tenant_id and call.session_id = p_session_id and call.room = 'create' and call.room_name = p_room_name and (
-    -- Not a condition of the query: see report_usages.
+    -- Checked here, not by the query: see report_usages.
     select session.ended_at is null from public.usage_sessions session
     where session.tenant_id = p_tenant_id and session.id = p_session_id
   );

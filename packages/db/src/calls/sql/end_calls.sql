@@ -3,11 +3,12 @@
 -- turns, and interrupts a turn that is being said. Most sessions are no calls: then nothing is written. A transcript
 -- with a receiver becomes due: at once, or after eight seconds, in which its worker can still send segments from before
 -- the end (it needs at most six seconds to leave the room). A transcript that is only kept is not due. A transcript
--- without a purpose is deleted. Fragments of recordings become due (end_call_recordings). Segments without a transcript
--- are erased. A transcript gets the words that the avatar was saying when its worker was lost. Lock order: the agents,
--- the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key,
--- with their segments; the recordings (end_call_recordings); the slots by primary key. The calling function has locked
--- the calls (lock_counters).
+-- without a receiver that is not kept is deleted. Fragments of recordings become due (end_call_recordings). Segments without a transcript
+-- are erased. A transcript gets the words that the avatar was saying when its worker was lost.
+--
+-- Lock order: the agents, the turns and the segments (only functions that have locked the call write them); the
+-- transcripts by primary key, with their segments; the recordings (end_call_recordings); the slots by primary key. The
+-- calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare

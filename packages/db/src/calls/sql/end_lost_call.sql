@@ -18,7 +18,7 @@ begin
   select * into v_session from public.usage_sessions
   where tenant_id = p_tenant_id and id = p_session_id
   for no key update;
-  -- Not a condition of the query: see report_usages.
+  -- Checked here, not by the query: see report_usages.
   if v_session.id is null or v_session.ended_at is not null then
     return null;
   end if;

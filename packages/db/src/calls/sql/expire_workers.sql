@@ -1,14 +1,14 @@
 -- Takes away the calls of workers whose lease has ended. A call gets a free slot of another worker, with the next
--- generation. A call moves once; handovers by a worker that stops do not count, and neither does the loss of a worker that
--- never got the call. A call that has lost a process at its worker does not move. A call of more than 1,800 seconds moves only to a worker with growing holds, a recorded one
--- only to a worker that records, and one that names a voice or a model only to a worker that has it. A worker that was
--- found lost has no lease from then on (lose_worker). Its calls wait for a free slot until 15 seconds (LEASE_SECONDS)
--- after its last sync, and it keeps them if it syncs again. After that, a call without a free slot ends. A moved or
--- ended call is charged the seconds of both sides (used_by_clock). At last the worker and its slots are deleted; the
--- worker registers again with its next sync. Calls that have ended at a lost worker get no more segments, so their
--- transcripts are due at once. Returns the numbers of moved and ended calls, the rooms of the ended ones, and the
--- number of calls that wait. The function handles at most half as many calls as `p_entry_ids` has. Locked rows are left
--- to the next pass.
+-- generation. A call moves once; handovers by a worker that stops do not count, and neither does the loss of a worker
+-- that never got the call. A call that has lost a process at its worker does not move. A call of more than 1,800
+-- seconds moves only to a worker with growing holds, a recorded one only to a worker that records, and one that names
+-- a voice or a model only to a worker that has it. A worker that was found lost has no lease from then on
+-- (lose_worker). Its calls wait for a free slot until 15 seconds (LEASE_SECONDS) after its last sync, and it keeps
+-- them if it syncs again. After that, a call without a free slot ends. A moved or ended call is charged the seconds
+-- of both sides (used_by_clock). At last the worker and its slots are deleted; the worker registers again with its
+-- next sync. Calls that have ended at a lost worker get no more segments, so their transcripts are due at once.
+-- Returns the numbers of moved and ended calls, the rooms of the ended ones, and the number of calls that wait. The
+-- function handles at most half as many calls as `p_entry_ids` has. Locked rows are left to the next pass.
 --
 -- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A locked
 -- worker is being renewed. Slots come after the counters, because lock_free_slots can lock a slot that a start has just

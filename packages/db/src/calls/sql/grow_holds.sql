@@ -44,7 +44,7 @@ begin
     order by session.tenant_id, session.id
     for no key update of session skip locked
   loop
-    -- Not conditions of the query: see report_usages.
+    -- Checked here, not by the query: see report_usages.
     continue when v_session.ended_at is not null or v_session.must_end or v_session.expires_at <= v_now;
     v_sessions := v_sessions || v_session;
     v_closings := v_closings || rta.closing_of(v_session, 'sweep', null, null, null, p_request_id);

@@ -34,7 +34,7 @@ begin
       select from public.calls call where call.tenant_id = session.tenant_id and call.session_id = session.id
     )
   for no key update of session;
-  -- Not a condition of the query: see report_usages.
+  -- Checked here, not by the query: see report_usages.
   if v_session.ended_at is not null then
     v_session := null;
   end if;

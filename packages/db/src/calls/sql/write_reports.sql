@@ -51,7 +51,7 @@ begin
     for no key update of session
   loop
     v_session := v_report.session;
-    -- Not conditions of the query: see report_usages.
+    -- Checked here, not by the query: see report_usages.
     continue when v_session.ended_at is not null or v_session.expires_at <= v_now;
     if v_report.state = 'started' or v_report.used_seconds > 0 then
       v_session := rta.report_call(v_session, v_report.used_seconds, p_lease_seconds, v_now);

@@ -27,7 +27,7 @@ declare
   v_is_truncated boolean;
 begin
   select call.* into v_call from public.calls call where call.session_id = p_session_id for no key update;
-  -- Not a condition of the query: see report_usages.
+  -- Checked here, not by the query: see report_usages.
   if v_call.generation is distinct from p_generation then
     return null;
   end if;

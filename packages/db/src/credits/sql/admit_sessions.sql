@@ -2,14 +2,14 @@
 -- decides it. (The look-up of the caller only refuses early a request that cannot fit: see `refuseHold` and
 -- `findReachedLimit` of the domain's credits/open.ts.) A request is admitted if every key of its lineage and the
 -- account may have one more open session, and if its minimum seconds fit under the cap of every key of its lineage and
--- under the available balance. It gets as many seconds as fit under the caps and the balance. A call is queued unless
--- more slots are free than tickets are ahead of its own, and one of them belongs to a worker with its voice and model.
--- The slot decides whether a call is a conversation, and so its price. While the call is queued, the lower price
+-- under the available balance. It gets as many seconds as fit under the caps and the balance. A call gets a slot if more
+-- slots are free than tickets are ahead of its ticket, and if one of the free slots belongs to a worker with the voice
+-- and the model of the call. Otherwise it is queued. The slot decides whether a call is a conversation, and so its price. While the call is queued, the lower price
 -- decides. A refused or queued request takes nothing. Returns the outcome of each request, and the credit micros and
 -- sessions that each meter and each account must hold in addition. Writes nothing.
 --
--- The calling function has locked the meters and the accounts. So no further claim can appear: two requests with the
--- same claim, or the same token, have the same key, and wait for its meter.
+-- The calling function has locked the meters and the accounts. So no claim can appear any more: requests with the same
+-- claim or token have the same key, and each waits for the meter of that key.
 create function rta.admit_sessions(
   p_counters rta.counters,
   p_caller_at integer[],            -- for each request, the position of its caller
@@ -59,7 +59,7 @@ begin
       if cardinality(v_outcome.unsupported) > 0 then
         v_outcome.kind := 'unsupported';
       end if;
-      -- Null for a call that needs no permission of the operator.
+      -- `default_limit` is null for a call that needs no permission of the operator.
       v_limit := coalesce(p_accounts[v_account].max_call_seconds, v_call.default_limit);
       if v_call.default_limit is not null and v_call.max_seconds > v_limit then
         v_outcome.kind := 'too_long';

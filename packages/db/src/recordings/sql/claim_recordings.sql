@@ -56,7 +56,7 @@ begin
     limit p_limit
   loop
     select * into v_session from public.usage_sessions where tenant_id = v_due.tenant_id and id = v_due.session_id;
-    -- Not a condition of the query: see report_usages.
+    -- Checked here, not by the query: see report_usages.
     if v_session.ended_at is null then
       update public.call_recordings set due_at = v_later
       where tenant_id = v_due.tenant_id and session_id = v_due.session_id;

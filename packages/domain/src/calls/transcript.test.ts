@@ -54,7 +54,7 @@ describe("the parts of a transcript", () => {
 describe("the body and its signature", () => {
   const call: TranscribedCall = {
     ...{ sessionId, avatarId: "ava_1", mode: "voice", metadata: { user_id: "ada" }, isTruncated: false },
-    ...{ startedAt: now, endedAt: new Date(now.getTime() + 8001), segments: [TYPED] },
+    ...{ startedAt: now, endedAt: new Date(now.getTime() + 8001), segments: [{ ...TYPED, ts: now.getTime() + 1 }] },
   };
 
   test("of a call with tool calls: the words of both sides alone", () => {
@@ -68,9 +68,15 @@ describe("the body and its signature", () => {
     expect(JSON.parse(transcriptBody(call))).toEqual({
       ...{ type: "session.transcript", session_id: sessionId, avatar_id: "ava_1", mode: "voice" },
       ...{ started_at: now.getTime(), ended_at: now.getTime() + 8001, seconds: 9, truncated: false },
-      segments: [{ ...TYPED, input_source: "client_stt" }],
+      segments: [{ ...TYPED, ts: now.getTime() + 1, input_source: "client_stt" }],
       client_metadata: { user_id: "ada" },
     });
+  });
+
+  test("of a call whose first words the worker heard before the service knew of the start: starts with the words", () => {
+    const ts = now.getTime() - 23;
+    const body = JSON.parse(transcriptBody({ ...call, segments: [{ ...TYPED, ts }] }));
+    expect([body.started_at, body.segments[0].ts]).toEqual([ts, ts]);
   });
 
   test("signed: HMAC-SHA-256 over the seconds and the body", () => {

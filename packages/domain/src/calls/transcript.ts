@@ -181,16 +181,18 @@ export const presentSegments = (segments: readonly TranscriptSegment[]) =>
 /** The body that is signed and sent: `TranscriptPayload` of the published SDK. */
 export const transcriptBody = (call: TranscribedCall): string => {
   const [startedAt, endedAt] = [call.startedAt.getTime(), call.endedAt.getTime()];
+  const segments = presentSegments(call.segments);
   return JSON.stringify({
     type: "session.transcript",
     session_id: call.sessionId,
     avatar_id: call.avatarId,
     mode: call.mode,
-    started_at: startedAt,
+    // The service hears of the start some milliseconds later than the worker, which can have heard a word by then.
+    started_at: Math.min(startedAt, segments[0]?.ts ?? startedAt),
     ended_at: endedAt,
     seconds: Math.max(0, Math.ceil((endedAt - startedAt) / 1000)),
     truncated: call.isTruncated,
-    segments: presentSegments(call.segments),
+    segments,
     client_metadata: call.metadata,
   });
 };

@@ -129,6 +129,36 @@ test("text of people, on a terminal: escaped by each command, as text and as JSO
   }
 });
 
+/** The columns of counts, whose names are their units. */
+const COUNTS = ["SLOTS", "USED"];
+
+test("a column of numbers, in each table: its name has the unit, or another column has", async () => {
+  const { tenant, session, avatar } = await seedHostile();
+  await db.client`update credit_accounts set settled = 5 where tenant_id = ${tenant} and environment = 'test'`;
+  const numbers = new Set<string>();
+  for (const args of [
+    ...["balance", "entries", "sessions", "verify"].map((name) => ["credits", name, "--tenant", tenant]),
+    ["credits", "session", "--tenant", tenant, session],
+    ["avatars", "show", "--tenant", tenant, avatar],
+    ["workers", "list"],
+    ["tenants", "list"],
+  ]) {
+    const { stdout } = await cli(...args);
+    const lines = stdout.split("\n");
+    const [head = ""] = lines.filter((line) => /^[A-Z]+( \S+)* {2,}[A-Z]/.test(line) && !line.startsWith("FIELD"));
+    const names = [...head.matchAll(/\S+( \S+)*/g)];
+    expect([args, names.length > 1]).toEqual([args, true]);
+    for (const row of lines.slice(lines.indexOf(head) + 1)) {
+      for (const [column, { 0: name, index }] of names.entries()) {
+        const cell = row.slice(index, names[column + 1]?.index).trim();
+        if (/^[+-]?[\d,.]+$/.test(cell) && !/ UNIT( |$)/.test(head)) numbers.add(name);
+      }
+    }
+  }
+  expect([...numbers].filter((name) => !name.includes("(") && !COUNTS.includes(name))).toEqual([]);
+  expect([...numbers]).toContain("AMOUNT (CREDIT MICROS)");
+});
+
 test("text of people, in an error: escaped, its lines kept", () => {
   const text = `${HOSTILE}\n${HOSTILE}`;
   const errors = [

@@ -51,6 +51,11 @@ const verifyTenants = async (
   }
 };
 
+/** The counters that are amounts. The others are counts, ids or words. */
+const AMOUNTS = new Set(
+  "granted forfeited settled reserved available held rest used refunded".split(" ") as (string | null)[],
+);
+
 const COLUMNS: Columns<Finding> = {
   TENANT: ({ tenantId }) => tenantId,
   INVARIANT: ({ invariant }) => invariant,
@@ -59,6 +64,7 @@ const COLUMNS: Columns<Finding> = {
   COUNTER: ({ counter }) => counter,
   EXPECTED: ({ expected }) => expected,
   STORED: ({ actual }) => actual,
+  UNIT: ({ counter }) => (AMOUNTS.has(counter) ? "credit micros" : null),
 };
 
 const textOf = ({ tenants, findings, drift }: Verified): string => {

@@ -227,8 +227,12 @@ describe("credits verify", () => {
     expect(await readFile(file, "utf8")).toContain("\nrealtime_avatar_credit_drift 1\n");
     expect(await readdir(folder)).toEqual(["credits.prom"]);
     expect(await refusal("credits", "verify", "--tenant", UNKNOWN_TENANT)).toEqual([1, "", "No tenant has this id."]);
-    expect((await cli("credits", "verify", "--tenant", tenant)).stdout).toContain("account_replay");
-    await db.client`update credit_accounts set settled = 0 where tenant_id = ${tenant}`;
+    await db.client`update credit_accounts set open_sessions = 3 where tenant_id = ${tenant} and environment = 'test'`;
+    const { stdout: text } = await cli("credits", "verify", "--tenant", tenant);
+    expect(text).toMatch(/^TENANT .* UNIT$/m);
+    expect(text).toMatch(/ account_replay +test +test +settled +0 +5 +credit micros$/m);
+    expect(text).toMatch(/ account_sessions +test +test +openSessions +0 +3 +-$/m);
+    await db.client`update credit_accounts set settled = 0, open_sessions = 0 where tenant_id = ${tenant}`;
     await rm(folder, { recursive: true });
   });
 });

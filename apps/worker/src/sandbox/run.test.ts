@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { until } from "@realtime-avatar/testing/until";
 import type { Confinement } from "./confinement.ts";
-import { FRAME_LIMITS } from "./frame.ts";
+import { DECODE_LIMITS } from "./film/decode-audio.ts";
+import { videoLimits } from "./film/run.ts";
+import { FILM_LIMITS, FRAME_LIMITS } from "./frame.ts";
 import {
   confinementOfMachine,
   type Descriptors,
@@ -57,14 +59,24 @@ const resourcesIn = (text: string): Record<string, string> =>
     [...text.matchAll(/^(Max [a-z ]+?) {2,}(\w+) +(\w+) /gm)].map(([, name, soft, hard]) => [name, `${soft} ${hard}`]),
   );
 
-test.skipIf(process.platform !== "linux").each<[string, SandboxLimits, number, number]>([
-  ["an image", sandboxLimits("image"), 10, 896],
-  ["a portrait", sandboxLimits("portrait"), 10, 1536],
-  ["a video", sandboxLimits("video"), 5, 896],
-  ["a frame of a video", FRAME_LIMITS, 10, 896],
+const MIB = 2 ** 20;
+const FILM = { kind: "film", samples: 9 * 48_000, mesh: null, label: "", isTest: false, seed: 0 } as const;
+
+// Seconds of processor time, memory in MiB, and the largest file in bytes.
+test.skipIf(process.platform !== "linux").each<[string, SandboxLimits, number, number, number]>([
+  ["an image", sandboxLimits("image"), 10, 896, 32 * MIB],
+  ["a portrait", sandboxLimits("portrait"), 10, 1536, 32 * MIB],
+  ["a video", sandboxLimits("video"), 5, 896, 32 * MIB],
+  ["an audio file", sandboxLimits("audio"), 5, 896, 32 * MIB],
+  ["a loop", sandboxLimits("loop"), 30, 1536, 32 * MIB],
+  ["a frame of a video", FRAME_LIMITS, 10, 896, 32 * MIB],
+  ["the frames of a loop", FILM_LIMITS, 20, 896, 32 * MIB],
+  ["a recording to decode", DECODE_LIMITS, 30, 896, 57_792_000],
+  ["a sound", videoLimits({ kind: "sound", source: { kind: "pcm" } }), 90, 1024, 58_648_576],
+  ["a film of 9 s", videoLimits(FILM), 25, 1536, 8 * MIB + 3_000_000],
 ])(
   "a child for %s: its limits of time, memory, files, threads and core dumps",
-  async (_, limits, cpuSeconds, mebibytes) => {
+  async (_, limits, cpuSeconds, mebibytes, fileBytes) => {
     const { threads } = (await confinementOfMachine()).description;
     await descriptorsTo(async (descriptors) => {
       const ended = await runConfined(["cat", "/proc/self/limits"], descriptors, { limits });
@@ -72,8 +84,8 @@ test.skipIf(process.platform !== "linux").each<[string, SandboxLimits, number, n
       const most = 64 * MAX_THREADS;
       expect(resources).toMatchObject({
         "Max cpu time": `${cpuSeconds} ${cpuSeconds + 1}`,
-        "Max data size": `${mebibytes * 2 ** 20} ${mebibytes * 2 ** 20}`,
-        "Max file size": `${32 * 2 ** 20} ${32 * 2 ** 20}`,
+        "Max data size": `${mebibytes * MIB} ${mebibytes * MIB}`,
+        "Max file size": `${fileBytes} ${fileBytes}`,
         "Max open files": "64 64",
         "Max core file size": "0 0",
         ...(threads && { "Max processes": `${most} ${most}` }),

@@ -88,10 +88,11 @@ describe("an uploaded asset", () => {
     await world.removed();
   });
 
-  test("an upload, refused by every decoder: failed, its files deleted", async () => {
+  test("an upload, refused by every decoder: failed with advice, its files deleted", async () => {
     const asset = await world.seedUpload((await noise()).subarray(0, 2000));
     start();
-    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
+    const errorDetail = expect.stringMatching(/\. Upload it again, or export it anew as JPEG or PNG\.$/);
+    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable", errorDetail });
     await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });

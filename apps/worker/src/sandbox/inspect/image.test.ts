@@ -33,7 +33,11 @@ test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
 
 test("a JPEG with too many scans: refused before it is decoded", async () => {
   const { report } = await inspect(manyScans(), "image/jpeg");
-  expect(report).toMatchObject({ kind: "refused", code: "not_decodable", detail: expect.stringMatching(/883 scans/) });
+  expect(report).toMatchObject({
+    kind: "refused",
+    code: "not_decodable",
+    detail: expect.stringMatching(/ 883 scans.*\. Export it anew as JPEG or PNG\.$/),
+  });
 });
 
 describe("an accepted image", () => {
@@ -180,6 +184,14 @@ test("the public image, of a tagged photo: turned, without EXIF, place, profile 
 });
 
 describe("a refused image", () => {
+  /** The defect, and the advice to the person. */
+  const ADVICE = {
+    not_decodable:
+      "The image cannot be decoded: it is damaged or incomplete. Upload it again, or export it anew as JPEG or PNG.",
+    content_type_mismatch: expect.stringMatching(/\. Export it anew as JPEG or PNG\.$/),
+    too_many_frames: expect.stringMatching(/\. Export one of them as PNG\.$/),
+  };
+
   test.each([
     ["nothing", async () => Buffer.alloc(0), "image/png", "not_decodable"],
     ["text", async () => Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), "image/png", "not_decodable"],
@@ -210,7 +222,7 @@ describe("a refused image", () => {
     ["an animated PNG", async () => images.apng(), "image/png", "too_many_frames"],
   ] as const)("bytes, %s: refused as an image", async (_, image, contentType, code) => {
     const { report, publicImage } = await inspect(await image(), contentType);
-    expect([report, publicImage]).toMatchObject([{ kind: "refused", code }, null]);
+    expect([report, publicImage]).toMatchObject([{ kind: "refused", code, detail: ADVICE[code] }, null]);
   });
 
   test("an image, too many pixels by its header: refused, with limit and measure", async () => {

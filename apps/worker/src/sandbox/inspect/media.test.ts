@@ -114,6 +114,8 @@ describe("a file without a known brand", () => {
 });
 
 describe("refused video and audio", () => {
+  const DAMAGED = "The file cannot be read: it is damaged or incomplete.";
+
   test.each([
     [
       { codec: "av1" },
@@ -171,16 +173,35 @@ describe("refused video and audio", () => {
     }
   });
 
-  test("a video, cut at its end: refused", async () => {
+  test("a video, cut at its end: refused, with advice", async () => {
     const file = await media.video();
     for (const length of [0, 16, 100, 600, file.length - 1000, file.length - 1]) {
       const report = await inspect(file.subarray(0, length), { kind: "video", contentType: "video/mp4" });
-      expect([length, report.kind]).toEqual([length, "refused"]);
+      const detail = `${DAMAGED} Upload it again, or convert it to MP4 with H.264.`;
+      expect([length, report]).toMatchObject([length, { kind: "refused", code: "not_decodable", detail }]);
     }
   });
 
-  test("audio, without samples: refused", async () => {
-    expect((await inspect(media.wav(0))).kind).toBe("refused");
-    expect((await inspect(media.flac(0))).kind).toBe("refused");
+  test.each([
+    ["m4a", media.m4a, 600],
+    ["m4a", media.m4a, 4000],
+    ["opus", media.opus, 16],
+    ["opus", media.opus, 2000],
+    ["wav", async () => media.wav(), 16],
+    ["mp3", async () => media.mp3(), 600],
+    ["adts", async () => media.adts(), 16],
+    ["flac", async () => media.flac(), 16],
+  ] as const)("audio, as %s, cut: refused, with advice", async (_, file, length) => {
+    const whole = await file();
+    const detail = `${DAMAGED} Upload it again, or convert it to MP3.`;
+    const report = await inspect(whole.subarray(0, length), detectContentType(whole));
+    expect(report).toEqual({ kind: "refused", code: "not_decodable", detail });
+  });
+
+  test("audio, without samples: refused, with advice", async () => {
+    for (const file of [media.wav(0), media.flac(0)]) {
+      const detail = "The audio has no samples. Record it again.";
+      expect(await inspect(file)).toMatchObject({ kind: "refused", code: "too_short", detail });
+    }
   });
 });

@@ -236,6 +236,8 @@ export const inspectMedia = async (
   const source = new CustomSource({ getSize: () => file.size, read: file.read, prefetchProfile: "fileSystem" });
   const input = new Input({ formats: [READERS[contentType]], source });
   try {
+    // Recorders write the list of tracks last, so an incomplete file lacks it.
+    if ((await input.getTracks()).length === 0) return notReadable(kind);
     return kind === "video" ? await readVideo({ input, edits }) : await readAudio({ input, edits });
   } catch {
     return notReadable(kind);

@@ -11,7 +11,7 @@ import sharp from "sharp";
 import { inspector } from "../../test/support/inspector.ts";
 import { MESH } from "../../test/support/source-checks.ts";
 import { animatedWebp } from "../sandbox/corpus/images.testing.ts";
-import { video } from "../sandbox/corpus/media.testing.ts";
+import { video, withEdits } from "../sandbox/corpus/media.testing.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
 import { type CheckedSource, type CheckSourceOptions, createCheckSource } from "./check-source.ts";
 import { describeFailures } from "./checks.ts";
@@ -198,6 +198,7 @@ describe("a video", () => {
 
   /** The fastest encoding: the content matters, not the size. */
   const H264 = ["-c:v", "libx264", "-preset", "ultrafast"] as const;
+  const VP9 = ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"] as const;
 
   /**
    * Two seconds with five frames each: the portrait, then black from `seconds` on, in a container of the given name.
@@ -221,7 +222,7 @@ describe("a video", () => {
     ...(isLong
       ? ([
           ["film.mov", 0.6, "0.2", H264],
-          ["film.webm", 2, "1.0", ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"]],
+          ["film.webm", 2, "1.0", VP9],
         ] as const)
       : []),
   ] as const)(
@@ -275,18 +276,30 @@ describe("a video", () => {
     },
   );
 
-  // The colours are those that Chromium 156 shows for the same files, except the blue of PQ. Without a GPU, libyuv
+  test.skipIf(ffmpeg === null)("a video, trimmed by its edit list: the shown part is checked", async () => {
+    // Black in the first second, which the edit list leaves out.
+    const picture = "scale=800:800,drawbox=t=fill:color=black:enable='lt(t,1)'";
+    const film = await portraitFilm("trimmed.mp4", picture, ...H264, "-pix_fmt", "yuv420p");
+    const { measured } = await resultOf(withEdits(film, [[1, 1]]));
+    expect([measured("duration"), measured("face_count")]).toEqual([1, 1]);
+    // The film without its second half has no face.
+    const { checks } = await checked(withEdits(film, [[1, 0]]), { command: inspector });
+    expect(failures(checks)).toEqual(["face_count"]);
+  });
+
+  // The colours are those that Chromium 156 shows for the two MP4 files, except the blue of PQ. Without a GPU, libyuv
   // converts the video for Chromium with 8 bits and a coefficient of blue of 2.0 instead of 2.14. It gets 145 of 255
   // instead of 147.3, which becomes 167 instead of 175.
   test.skipIf(ffmpeg === null).each([
-    ["pq", "smpte2084", [0, 225, 175]],
-    ["hlg", "arib-std-b67", [0, 139, 116]],
-  ])("a video, of HDR (%s): its colours as a browser shows them", async (name, transfer, expected) => {
+    ["pq.mp4", "smpte2084", [0, 225, 175], H264],
+    ["hlg.mp4", "arib-std-b67", [0, 139, 116], H264],
+    ["pq.webm", "smpte2084", [0, 225, 175], VP9],
+  ])("a video, of HDR (%s): its colours as a browser shows them", async (name, transfer, expected, codec) => {
     const colors = ["-color_primaries", "bt2020", "-color_trc", transfer, "-colorspace", "bt2020nc"];
     // The colour of the portrait's corner, in a part of the picture that the normalized image shows.
     const corner = "format=rgb24,drawbox=0:0:800:200:color=0x159e94:t=fill";
     const bits = `${corner},scale=800:800:out_color_matrix=bt2020:out_range=tv,format=yuv420p10le`;
-    const { corner: shown } = await resultOf(await portraitFilm(`${name}.mp4`, bits, ...H264, ...colors));
+    const { corner: shown } = await resultOf(await portraitFilm(name, bits, ...codec, ...colors));
     const distances = shown.map((value, channel) => Math.abs(value - (expected[channel] ?? 0)));
     expect([shown, Math.max(...distances) < 4]).toEqual([shown, true]);
   });

@@ -30,6 +30,11 @@ const CODEC_STRINGS = {
   av1: "av01.0.04M.08",
 };
 
+const AAC_CONFIGURATION: AudioDecoderConfig = {
+  ...{ codec: "mp4a.40.2", sampleRate: 48_000, numberOfChannels: 2 },
+  description: Uint8Array.from([0x11, 0x90]),
+};
+
 export type VideoOptions = {
   container?: "mp4" | "mov" | "webm" | "fragments";
   codec?: keyof typeof CODEC_STRINGS;
@@ -39,6 +44,8 @@ export type VideoOptions = {
   /** The time of the first frame. */
   startSeconds?: number;
   framesPerSecond?: number;
+  /** The length of a sound that begins at 0 s; by default, the video has no sound. */
+  soundSeconds?: number;
   rotation?: 0 | 90 | 180 | 270;
 };
 
@@ -57,11 +64,13 @@ const finished = async (output: Output<OutputFormat, BufferTarget>): Promise<Buf
 /** A video with one track, 2 s of 640 x 360 at 25 frames per second unless the options say otherwise. */
 export const video = async (options: VideoOptions = {}): Promise<Buffer> => {
   const { container = "mp4", width = 640, height = 360, seconds = 2, framesPerSecond = 25, rotation = 0 } = options;
-  const { startSeconds = 0 } = options;
+  const { startSeconds = 0, soundSeconds = 0 } = options;
   const codec = options.codec ?? (container === "webm" ? "vp9" : "avc");
   const output = new Output({ format: CONTAINERS[container](), target: new BufferTarget() });
   const source = new EncodedVideoPacketSource(codec);
   output.addVideoTrack(source, { rotation, frameRate: framesPerSecond });
+  const sound = new EncodedAudioPacketSource("aac");
+  if (soundSeconds > 0) output.addAudioTrack(sound);
   await output.start();
   const decoderConfig = {
     codec: CODEC_STRINGS[codec],
@@ -76,6 +85,10 @@ export const video = async (options: VideoOptions = {}): Promise<Buffer> => {
   for (let frame = 0; frame < Math.round(seconds * framesPerSecond); frame += 1) {
     const packet = new EncodedPacket(data, "key", startSeconds + frame / framesPerSecond, 1 / framesPerSecond);
     await source.add(packet, { decoderConfig });
+  }
+  for (let second = 0; second < soundSeconds; second += 1) {
+    const packet = new EncodedPacket(Uint8Array.from(new Array<number>(64).fill(1)), "key", second, 1);
+    await sound.add(packet, { decoderConfig: AAC_CONFIGURATION });
   }
   return finished(output);
 };
@@ -141,13 +154,7 @@ const audioOf = async (
 
 /** AAC in MP4, 48 kHz, two channels, one second. */
 export const aac = (format: OutputFormat = new Mp4OutputFormat({ fastStart: "in-memory" })): Promise<Buffer> =>
-  audioOf(
-    format,
-    "aac",
-    { codec: "mp4a.40.2", sampleRate: 48_000, numberOfChannels: 2, description: Uint8Array.from([0x11, 0x90]) },
-    1024 / 48_000,
-    new Array<number>(64).fill(1),
-  );
+  audioOf(format, "aac", AAC_CONFIGURATION, 1024 / 48_000, new Array<number>(64).fill(1));
 
 /** The same with the brand of audio files. */
 export const m4a = async (): Promise<Buffer> => {

@@ -53,6 +53,28 @@ describe("the shown time of a video", () => {
     },
   );
 
+  test.each([
+    [
+      { startSeconds: 2, seconds: 3, soundSeconds: 5 },
+      { seconds: 5, shownFrom: 2, shownTo: 5 },
+    ],
+    [
+      { seconds: 3, soundSeconds: 9 },
+      { seconds: 9, shownFrom: 0, shownTo: 3 },
+    ],
+    [
+      { seconds: 3, soundSeconds: 121 },
+      { kind: "refused", code: "too_long" },
+    ],
+  ])("a video with sound, with %j: lasts from its first sound or picture to its last one", async (options, facts) => {
+    expect(await inspect(await media.video(options))).toMatchObject(facts);
+  });
+
+  test("a recording, trimmed by its edit list: has the length of the heard part", async () => {
+    const report = await inspect(media.withEdits(await media.m4a(), [[0.5, 0.2]]));
+    expect(report).toMatchObject({ kind: "accepted", seconds: 0.5 });
+  });
+
   // Each edit: its duration in the file, and its first second in the track. -1 shows nothing.
   test.each([
     ["trimmed at its start", [[5, 60]], { seconds: 5, shownTo: 5 }],

@@ -5,7 +5,7 @@ import { MESH_POINTS, manifestFace, readMesh } from "@realtime-avatar/domain/ava
 import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
 import sharp, { type Sharp } from "sharp";
 import { imageChecks } from "../../preparation/checks.ts";
-import { picture as pattern } from "../corpus/images.testing.ts";
+import { oddScans, picture as pattern } from "../corpus/images.testing.ts";
 import { restrict } from "../inspect/image.ts";
 import { type FindFaces, loadFaces, type Picture } from "./faces.ts";
 import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDES, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
@@ -214,8 +214,8 @@ test("a picture, larger than measured: scaled down", async () => {
 });
 
 describe("a measured image", () => {
-  const measure = (bytes: Buffer) =>
-    measurePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg", label: "AI" });
+  const measure = (bytes: Buffer, contentType: "image/jpeg" | "image/png" = "image/jpeg") =>
+    measurePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType, label: "AI" });
 
   test("an image, of few pixels: measured, fails by its resolution", async () => {
     const { report } = await measure(await photo().resize(400).jpeg().toBuffer());
@@ -227,7 +227,29 @@ describe("a measured image", () => {
 
   test("an image, damaged after its header: refused, without files", async () => {
     const { report, files } = await measure(portrait.subarray(0, 20_000));
-    expect([report, files]).toMatchObject([{ kind: "refused", code: "not_decodable" }, null]);
+    const detail = expect.stringContaining("Upload it again");
+    expect([report, files]).toMatchObject([{ kind: "refused", code: "not_decodable", detail }, null]);
+  });
+
+  test("an image, of 16 bits in Display P3: the colours of its files are those of the same image with 8 bits", async () => {
+    const colors = async (image: Sharp) => {
+      const { files } = await measure(await image.withIccProfile("p3").png().toBuffer(), "image/png");
+      const { channels } = await sharp(files?.normalized).stats();
+      return channels.map(({ mean }) => mean);
+    };
+    // Without the profile, the colours are paler.
+    const vivid = () => photo().resize(600).modulate({ saturation: 1.6 });
+    const [expected, shown] = [await colors(vivid()), await colors(vivid().toColourspace("rgb16"))];
+    for (const [channel, value] of shown.entries()) {
+      expect(Math.abs(value - (expected[channel] ?? 0))).toBeLessThan(1);
+    }
+  });
+
+  test("an image, with the scan parameters of some phones: the same files as without", async () => {
+    const jpeg = await photo().resize(600).jpeg().toBuffer();
+    const [plain, odd] = [await measure(Buffer.from(jpeg)), await measure(oddScans(jpeg))];
+    expect(odd.report).toEqual(plain.report);
+    expect(odd.files?.normalized).toEqual(plain.files?.normalized as Buffer);
   });
 });
 

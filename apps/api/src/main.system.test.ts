@@ -11,6 +11,7 @@ import { bundleProgram } from "@realtime-avatar/testing/bundles";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { client, preparedDataDirectory, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
+import { seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import {
@@ -93,6 +94,18 @@ describe("an empty embedded database", () => {
     const links = [linkOf(first.stderr()), linkOf(second.stderr())];
     expect(new Set([...links, ""]).size).toBe(3);
   });
+});
+
+test("a start, after the registration of the first person: prints the pages, without a key or a link", async () => {
+  const variables = { DATA_DIR: await preparedDataDirectory(join(folder, "registered")) };
+  const { server: db, close } = await openDatabase(readConfig(variables).database);
+  await seedPerson(db, await seedTenant(db), "owner");
+  await close();
+  const running = await start(variables);
+  expect(await stop(running)).toBe(0);
+  const origin = `http://localhost:${new URL(running.url).port}`;
+  const pages = `\nThe dashboard: ${origin}/dashboard\nEvery operation, to try in a browser: ${origin}/docs\n`;
+  expect(running.stderr()).toBe(pages);
 });
 
 describe("a DATABASE_URL", () => {

@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { createFile, md5Base64 } from "../../test/support/forms.ts";
-import { corsHeaders, readUploadOrigins } from "./upload-cors.ts";
+import { readConfig } from "../config.ts";
+import { readUploadOrigins } from "./upload-cors.ts";
 
 const BYTES = 100_000;
 
@@ -27,9 +28,9 @@ const key = await api.key();
 const { call, stored } = assetCalls(api, key);
 
 const file = createFile("image", BYTES);
-const begin = async () => {
+const begin = async (assets: Pick<ReturnType<typeof assetCalls>, "call"> = { call }) => {
   const about = { kind: "image", contentType: "image/png", sizeBytes: BYTES, md5: md5Base64(file) };
-  const { status, body } = await call("POST", "/uploads", about);
+  const { status, body } = await assets.call("POST", "/uploads", about);
   expect(status).toBe(201);
   return body;
 };
@@ -78,12 +79,26 @@ test("a preflight of a signed URL: answered only there, without credentials", as
   }
 });
 
-test.each([
-  ["https://app.example.com", "https://app.example.com"],
-  ["https://evil.example", null],
-])("a page of %s, with listed origins: may send %p", (origin, allowed) => {
-  const headers = corsHeaders(["https://app.example.com", "http://localhost:5173"], origin);
-  expect([headers["access-control-allow-origin"] ?? null, headers["vary"]]).toEqual([allowed, "Origin"]);
+const LISTED = "https://app.example.com";
+const { uploadOrigins } = readConfig({ UPLOAD_ORIGINS: `${LISTED},http://localhost:5173` });
+const withOrigins = await startApi(testStorage, { config: { ...TEST_CONFIG, uploadOrigins } });
+
+test("an upload of a page, with UPLOAD_ORIGINS: preflight, PUT and error allow the listed origins alone", async () => {
+  const { upload } = await begin(assetCalls(withOrigins, await withOrigins.key()));
+  for (const [origin, allowed] of [
+    ["https://evil.example", null],
+    [LISTED, LISTED],
+  ] as const) {
+    const answer = async (method: string, end = "") => {
+      const body = method === "PUT" ? file : null;
+      const init = { method, headers: { ...upload.headers, origin }, body };
+      const { status, headers } = await fetch(`${upload.url}${end}`, init);
+      return [status, headers.get("access-control-allow-origin"), headers.get("vary")];
+    };
+    expect(await answer("OPTIONS")).toEqual([204, allowed, "Origin"]);
+    expect(await answer("PUT", "x")).toEqual([404, allowed, "Origin"]);
+    expect(await answer("PUT")).toEqual([200, allowed, "Origin"]);
+  }
 });
 
 test.each([

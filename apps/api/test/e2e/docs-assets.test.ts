@@ -6,9 +6,12 @@ import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
+import { openStorage } from "@realtime-avatar/storage/open";
+import { Secret } from "@realtime-avatar/storage/secret";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { UPLOADS_PER_TENANT } from "../../src/assets/upload-slots.ts";
 import { readConfig } from "../../src/config.ts";
+import { md5Base64 } from "../support/forms.ts";
 
 const text = (await readFile(join(REPOSITORY, "docs/assets.md"), "utf8")).replace(/ +\|/g, " |");
 /** The cells of the row that begins with `first`. */
@@ -50,5 +53,26 @@ describe("docs/assets.md", () => {
       `at most ${maxAssetsPerTenant.toLocaleString("en")} assets, and ${maxAssetBytesPerTenant / 1024 ** 3} GiB of them`,
     );
     expect(words).toContain(`At most ${UPLOADS_PER_TENANT} uploads of a tenant`);
+  });
+
+  test("the rules of a bucket in docs/assets.md: allow a page the PUT, with the headers of a signed upload", async () => {
+    const [, json = ""] = /### Pages that upload.*?```json\n(.*?)```/s.exec(text) ?? [];
+    const { CORSRules } = JSON.parse(json);
+    const secrets = { accessKeyId: "id", secretAccessKey: new Secret("secret"), sessionToken: null };
+    const s3 = { kind: "s3", endpoint: "https://s3.example.com", region: "us-east-1", bucket: "files" } as const;
+    const storage = await openStorage({ ...s3, prefix: "", ...secrets }, { origin: () => "" });
+    const { headers } = await storage.signPut("uploads/1", {
+      contentType: "image/png",
+      sizeBytes: 5,
+      md5: md5Base64(Buffer.from("bytes")),
+      expiresAt: new Date(Date.now() + 60_000),
+    });
+    await storage.close();
+    expect(CORSRules).toEqual([
+      expect.objectContaining({ AllowedOrigins: [expect.stringMatching(/^https:/)], AllowedMethods: ["PUT"] }),
+    ]);
+    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    expect(names.sort()).toEqual(["content-md5", "content-type"]);
+    expect(CORSRules[0].AllowedHeaders).toEqual(expect.arrayContaining(names));
   });
 });

@@ -77,7 +77,7 @@ const drawPhoto = async (context: BrowserContext): Promise<Buffer> => {
 
 describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   let folder = "";
-  let service: RunningProcess & { url: string };
+  let service: Awaited<ReturnType<typeof start>>;
   let key = "";
   let context: BrowserContext;
   const programs: RunningProcess[] = [];
@@ -196,16 +196,21 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.close();
   });
 
-  test("the example of a page, under Node: the portrait moves, also after a reload, and the call ends; a refusal is shown on the page", async () => {
+  test("the example of a page, under Node: calls at the click; the portrait moves, also after a reload, and the call ends; a refusal is shown on the page", async () => {
     const serve = async (AVATAR_ID: string): Promise<string> => {
       const program = runIn(EXAMPLE, [node, "server.mjs"], { API_KEY: key, AVATAR_ID, PAGE_PORT: "0" });
       const [, port] = await program.waitFor(/Open http:\/\/localhost:(\d+)/);
       return `http://localhost:${port}`;
     };
     const page = await context.newPage();
-    await page.goto(await serve(await readyAvatar()));
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    await page.goto(await serve(await readyAvatar()), { waitUntil: "networkidle" });
+    // The page has loaded its script, and shows its button. It starts the call at the click, not before.
+    expect(requests.filter((request) => request.startsWith("POST"))).toEqual([]);
     await page.click("button");
     await untilPictureAndSound(page);
+    expect(requests.filter((request) => request.startsWith("POST"))).toEqual(["POST /call"]);
     const session = () => page.evaluate("sessionStorage.call");
     const before = await session();
     await page.reload();
@@ -256,6 +261,10 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const program = runIn(folder, [node, "call.mjs"], { API_KEY: key, AVATAR_ID: await readyAvatar() });
     expect([await program.exited, program.stderr()]).toEqual([0, ""]);
     expect(program.stdout()).toMatch(/status: ["']ready["']/);
+    const [id = ""] = /ses_\w+/.exec(program.stdout()) ?? [];
+    // Ended by its program, not by the service two minutes later, so that no page shows a failure.
+    const { body } = await service.call("GET", `/api/v1/usage/sessions/${id}`, { key });
+    expect(body).toMatchObject({ endReason: "released", closedBy: body.apiKeyId, billedCreditMicros: 0 });
   });
 
   test("the Hono route: a grant for each slot, then the place in the queue; an end frees a slot", async () => {

@@ -136,11 +136,17 @@ describe.skipIf(!BROWSER)("the recordings of a call in Chromium", () => {
     expectQuiet(owner, [/404/]);
   });
 
-  test("an owner, deleting the recording: it is gone from the page, and in the audit trail", async () => {
+  test("an owner, deleting the recording: it is gone from the page, and in the audit trail; the call and its transcript stay", async () => {
+    const { client } = service.database.db;
+    const session = () => client`select * from usage_sessions where id = ${call}`;
+    const segments = () => client`select * from call_segments where session_id = ${call} order by 1, 2, 3`;
+    const before = [await session(), await segments()];
+    expect(before.map(({ length }) => length > 0)).toEqual([true, true]);
     await owner.open(`/usage?call=${call}`);
     await page.getByRole("button", { name: "Delete: The whole call" }).click();
     await page.getByRole("button", { name: "Delete it for good" }).click();
     await page.getByRole("heading", { name: "Recording", exact: true }).waitFor({ state: "detached" });
+    expect([await session(), await segments()]).toEqual(before);
     expect(await page.getByRole("button", { name: "Play from 0:12" }).count()).toBe(0);
     await owner.open("/audit");
     await page.getByRole("listitem").filter({ hasText: "Recording deleted" }).first().waitFor();

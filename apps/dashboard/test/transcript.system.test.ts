@@ -123,12 +123,16 @@ describe.skipIf(!BROWSER)("the page of a call in Chromium", () => {
     expect(await viewer.page.getByRole("button", { name: "Stop keeping" }).count()).toBe(0);
   });
 
-  test("the transcript, deleted: gone from the page and the database", async () => {
+  test("the transcript, deleted: gone from the page and the database; the call stays", async () => {
+    const session = () => service.database.db.client`select * from usage_sessions where id = ${kept}`;
+    const before = await session();
+    expect(before).toHaveLength(1);
     await owner.open(`/usage?call=${kept}`);
     await page.getByRole("button", { name: "Delete it" }).click();
     await page.getByRole("button", { name: "Delete it for good" }).click();
     await page.getByText("No transcript of this call is kept.").waitFor();
     const [left] = await service.database.db.client`select count(*)::integer as count from call_segments`;
     expect(left?.["count"]).toBe(0);
+    expect(await session()).toEqual(before);
   });
 });

@@ -65,15 +65,16 @@ describe("a start", () => {
     expect(spans).toEqual(["find_credential", "open_call", "livekit_create_room", "confirm_room"]);
   });
 
-  test("an unknown or foreign avatar, one of the other environment, or a malformed id: 404 in the same bytes", async () => {
+  test("an unknown, deleted or foreign avatar, one of the other environment, or a malformed id: 404 in the same bytes", async () => {
     const { avatarId: foreign } = await tenantWith(1000);
     const test = await avatar(await api.key({ environment: "test", scopes: ["*"] }));
+    const deleted = await avatar(key, "deleted");
     const bytes = async (avatar_id: string) => {
       const answer = await start({ avatar_id });
       expectProblem(answer, "not_found");
       return JSON.stringify({ ...answer.body, requestId: null });
     };
-    const all = await Promise.all(["ava_01h455vb4pex5vsknk084sn02q", foreign, test, "maria"].map(bytes));
+    const all = await Promise.all(["ava_01h455vb4pex5vsknk084sn02q", deleted, foreign, test, "maria"].map(bytes));
     expect(new Set(all).size).toBe(1);
   });
 

@@ -259,6 +259,16 @@ describe("the report and the release of a session", () => {
     expect((await report(sessionId, 2, root.key)).body.mustEnd).toBe(true);
   });
 
+  test("a report, of a session whose key is revoked: `mustEnd`", async () => {
+    const { newKey } = await tenantWith(1000);
+    const root = await newKey();
+    const child = await newKey({}, root.record);
+    const { sessionId } = (await open({ maxSessionSeconds: 60 }, child.key)).body;
+    expect((await report(sessionId, 1, root.key)).body.mustEnd).toBe(false);
+    await api.call("DELETE", `/api/v1/api-keys/${child.record.id}`, { key: root.key });
+    expect((await report(sessionId, 2, root.key)).body.mustEnd).toBe(true);
+  });
+
   test("an overdue session, reported: 409; released before its start: failed", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
     await api.database.db

@@ -66,7 +66,7 @@ describe("a role with the rights of the service", () => {
     expect((await deleteIdentity(db, second.id, ISSUER, caller, origin)).kind).toBe("not_found");
   });
 
-  test("an identity, deleted: its other sessions end", async () => {
+  test("an identity, deleted: ends its other sessions, cannot sign in", async () => {
     const { caller, identity } = await seed("viewer");
     const second = newIdentity(caller.user);
     await insertIdentity(db, second, newChallenge(), caller, seedOrigin(caller));
@@ -75,6 +75,7 @@ describe("a role with the rights of the service", () => {
     expect(await sessionsOf(caller)).toHaveLength(3);
     await deleteIdentity(db, second.id, ISSUER, caller, seedOrigin(caller));
     expect(await sessionsOf(caller)).toHaveLength(2);
+    expect(await signInWith(caller, second)).toBe(false);
     // The caller's session remains when its identity is deleted.
     await insertPasskey(db, newPasskey(caller.user), newChallenge(), caller, seedOrigin(caller));
     await deleteIdentity(db, identity.id, ISSUER, caller, seedOrigin(caller));

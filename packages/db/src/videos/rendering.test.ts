@@ -136,7 +136,7 @@ describe("the rendering of a video", () => {
     expect(await drift(caller)).toEqual([]);
   });
 
-  test("deleted when it is ready: its file and text are deleted, and its charge remains", async () => {
+  test("deleted when it is ready: without its file and text; its charge remains", async () => {
     const { caller, video } = await world();
     const file = videoFile({ ...caller });
     await finish(await started(), ready(file));

@@ -150,7 +150,7 @@ describe("a webhook endpoint", () => {
     expect(await actionsOf(endpoint.id)).toEqual(["webhook_endpoint.created", "webhook_endpoint.secret_rotated"]);
   });
 
-  test("deleted: returns its last state, and its secrets are deleted", async () => {
+  test("deleted: its last state is returned; its secrets are deleted", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const remove = (versions: string[] | null) =>

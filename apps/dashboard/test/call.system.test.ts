@@ -127,6 +127,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await until(async () => (await activeKeys()) === 0);
     await page.getByRole("link", { name: "See the call" }).click();
     await page.getByRole("dialog").getByText("Try a call").first().waitFor();
+    await page.getByRole("dialog").getByText("Hung up", { exact: true }).first().waitFor();
     // The library checks its connections every four seconds, also while the room is deleted.
     expectQuiet(owner, [
       /^request to http:\/\/127\.0\.0\.1/,

@@ -1,7 +1,7 @@
 /** The key and the start of a call on the page: the requests to the service, without a service. */
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { ApiProblem, createClient } from "@realtime-avatar/client";
-import { createKey, revokeKey, startCall } from "./call.ts";
+import { createKey, releaseCall, revokeKey, startCall } from "./call.ts";
 
 type Reply = { status?: number; headers?: Record<string, string>; body: unknown };
 type Sent = { url: string; method: string; headers: Headers; body: Record<string, unknown>; keepalive: boolean };
@@ -63,6 +63,14 @@ test("a page that is left: revokes its key, in its environment, with a request t
   await revokeKey(KEY);
   expect(sent).toMatchObject([{ url: "/api/v1/api-keys/key_1", method: "DELETE", keepalive: true }]);
   expect(sent[0]?.headers.get("realtime-avatar-environment")).toBe("test");
+});
+
+test("a call that the person ends: released by hand, so that no list says that a program ended it", async () => {
+  const sent = recordFetch([{ body: {} }]);
+  await releaseCall(KEY, "ses_1");
+  expect(sent).toMatchObject([
+    { url: expect.stringMatching(/\/release$/), method: "POST", body: { session_id: "ses_1", reason: "manual" } },
+  ]);
 });
 
 const queued = (id: string, position: number): Reply => ({

@@ -7,7 +7,7 @@ import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { createCaller, seedCaller } from "./support/calls.ts";
-import { choose, clipboard, expectQuiet } from "./support/person.ts";
+import { choose, clipboard, expectErrorsOnce, expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 /** The secret in the dialog, copied by its button. */
@@ -118,7 +118,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expect(await dialog.getByRole("button", { name: "Create the live key" }).isDisabled()).toBe(true);
     await dialog.getByLabel("Spend cap in credits").fill("");
     await dialog.getByRole("button", { name: "Create the live key" }).click();
-    await dialog.getByRole("alert").waitFor();
+    await expectErrorsOnce(dialog);
     expect(await dialog.getByLabel("Name").getAttribute("aria-invalid")).toBe("true");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });

@@ -8,7 +8,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { createCaller, makeCall, seedCaller } from "./support/calls.ts";
-import { choose, DESKTOP, expectQuiet, failRequests, PHONE } from "./support/person.ts";
+import { choose, DESKTOP, expectErrorsOnce, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 /** A folder for screenshots of the pages. They take a third of the time of these tests. */
@@ -35,6 +35,11 @@ const PAGES = [
   ["audit", "Audit"],
   ["people", "People"],
 ] as const;
+
+/** The pages of which a list is the content. */
+const LISTS: readonly string[] = ["keys", "avatars", "webhooks", "audit"];
+/** The part of a phone's screen that is above such a list. */
+const MAX_LIST_TOP = 0.45;
 
 /** Waits until no placeholder is left. */
 const settled = async (page: Page): Promise<void> => {
@@ -85,6 +90,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await makeCall(createCaller(service, String(apiKey)), 290);
     await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     await call("POST", "/avatars", { displayName: "A".repeat(160), sourceKind: "image" });
+    await call("POST", "/webhook-endpoints", { url: "https://hooks.example.com/avatars", events: ["avatar.*"] });
   });
 
   test("each page, by its address, on desktop and phone, light and dark: fits the window, is accessible, and nothing moves (LONG=1: in all states)", async () => {
@@ -112,6 +118,10 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
       for (const viewport of Object.values(WIDTHS)) {
         await page.setViewportSize(viewport);
         expect([path, await widthOf(page)]).toEqual([path, viewport.width]);
+        if (viewport === PHONE && LISTS.includes(path)) {
+          const top = (await page.getByRole("main").getByRole("list").first().boundingBox())?.y ?? Number.NaN;
+          expect([path, top < MAX_LIST_TOP * PHONE.height]).toEqual([path, true]);
+        }
       }
       await expectAccessibleInEachState(page, path, true);
     }
@@ -270,7 +280,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await dialog.getByLabel("Name").fill("   ");
     await dialog.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await dialog.getByRole("button", { name: "Create the live key" }).click();
-    await dialog.getByRole("alert").waitFor();
+    await expectErrorsOnce(dialog);
     const [alert, frame] = await Promise.all([dialog.getByRole("alert").boundingBox(), dialog.boundingBox()]);
     expect((alert?.y ?? 0) >= (frame?.y ?? 0)).toBe(true);
     await page.keyboard.press("Escape");

@@ -70,6 +70,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
     await page.getByLabel("Kind of entry").selectOption({ label: "Charged from held credits" });
+    await page.getByText("3 movements", { exact: true }).waitFor();
     await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Session" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(sessionId).first().waitFor();
@@ -121,6 +122,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await row("Never joined").getByRole("cell", { name: "Nobody joined", exact: true }).waitFor();
     // One call of the phone app is still open; the others have ended.
     expect(await page.getByRole("row").count()).toBe(1 + 7);
+    await page.getByText("7 calls", { exact: true }).waitFor();
     await row("Says <b>why</b>").getByRole("button", { expanded: false }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Your program ended it, and said: <b>bye.").waitFor();

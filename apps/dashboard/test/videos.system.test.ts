@@ -8,13 +8,10 @@ import { seedKey } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { expectAccessible } from "./support/axe.ts";
 import { type Caller, createCaller } from "./support/calls.ts";
-import { DESKTOP, expectQuiet, signIn } from "./support/person.ts";
+import { DESKTOP, expectQuiet, PHONE, signIn } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 const READY_MS = 120_000;
-/** The narrowest phone. */
-const NARROW = { width: 390, height: 800 };
-const WIDE = { width: 1440, height: 900 };
 const SENTENCE = "Hello, and welcome to our shop.";
 
 /** A folder for screenshots of the page. */
@@ -29,8 +26,8 @@ const picture = async (name: string): Promise<void> => {
 /** Checks at both widths and in both colour schemes that no content is cut off, and that axe finds no violations. */
 const expectFits = async (name: string): Promise<void> => {
   for (const [viewport, colorScheme] of [
-    [NARROW, "dark"],
-    [WIDE, "light"],
+    [PHONE, "dark"],
+    [DESKTOP, "light"],
   ] as const) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
@@ -153,6 +150,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     await page.getByText("No video matches").waitFor();
     await page.getByLabel("Status").selectOption("");
     await cards.first().waitFor();
+    await page.getByText("1 video", { exact: true }).waitFor();
     await page.getByLabel("Avatar").selectOption("Any avatar");
     await cards.first().waitFor();
     expect(new URL(page.url()).search).toBe("");

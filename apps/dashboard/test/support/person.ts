@@ -4,11 +4,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { userHandle } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { seedPerson } from "@realtime-avatar/testing/people/seeds";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { Service } from "./service.ts";
 
-export const DESKTOP = { width: 1280, height: 800 };
-export const PHONE = { width: 375, height: 740 };
+export const DESKTOP = { width: 1440, height: 900 };
+export const PHONE = { width: 390, height: 844 };
 
 /** A passkey in the authenticator, its bytes in base64. */
 type HeldPasskey = { credentialId: string; userHandle: string; privateKey: string };
@@ -143,6 +143,30 @@ export const failRequests = async (page: Page, addresses: string, detail: string
   const body = JSON.stringify({ ...problem, detail, requestId, retryable: false });
   await page.route(addresses, (route) => route.fulfill({ status: 500, contentType: "application/problem+json", body }));
   return requestId;
+};
+
+/** Fails unless a refused form shows the text of each error once, and names of fields without backticks. */
+export const expectErrorsOnce = async (dialog: Locator): Promise<void> => {
+  await dialog.getByRole("alert").waitFor();
+  const text = (await dialog.textContent()) ?? "";
+  const errors = await dialog.locator("p[id$=error], [role=alert] li").allTextContents();
+  // An entry of the list begins with the name of its field.
+  const counts = errors.map((error) => [error, text.split(error.replace(/^\w+: /, "")).length - 1]);
+  expect(counts).toEqual(errors.map((error) => [error, 1]));
+  expect(errors).not.toEqual([]);
+  expect(text).not.toContain("`");
+};
+
+/** Fails unless a part of the bar, of another colour, is filled. */
+export const expectBar = async (bar: Locator): Promise<void> => {
+  const filled = await bar.evaluate((element) => {
+    const [whole, part] = [element.querySelector("svg"), element.querySelector("rect")];
+    if (!whole || !part) return null;
+    const share = part.getBoundingClientRect().width / whole.getBoundingClientRect().width;
+    return { share, colors: [getComputedStyle(whole).backgroundColor, getComputedStyle(part).fill] };
+  });
+  expect(filled?.share).toBeWithin(0.2, 0.4);
+  expect(filled?.colors[0]).not.toBe(filled?.colors[1]);
 };
 
 /**

@@ -1,9 +1,16 @@
 /** Files for sources of avatars, and control over the time that the browser takes to measure them. */
 import { until } from "@realtime-avatar/testing/until";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
 /** The file input of the open dialog. */
 export const chooser = (page: Page) => page.getByLabel(/^Drop a|Click or drop/);
+
+/** The width of the decoded picture. */
+export const naturalWidth = (picture: Locator): Promise<number> =>
+  picture.evaluate(async (image: HTMLImageElement) => {
+    await image.decode();
+    return image.naturalWidth;
+  });
 
 /** A photo that is cut after its first bytes. */
 export const DAMAGED_PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001", "hex");

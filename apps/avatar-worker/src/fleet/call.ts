@@ -151,8 +151,8 @@ const createChanges = (
 });
 
 /**
- * The call, and whether its person knows of the recording. In a room after a resume, the page can be that of another
- * person, who is told by each process.
+ * The call, and whether its person knows of the recording. In a room after a resume, the page can belong to
+ * another person. Each process tells that person again.
  */
 const withKnowledge = (
   assigned: AssignedCall,

@@ -85,7 +85,7 @@ test("a person who does not receive the sound: the conversation plays; the notic
   expect([loud() > 30, segments.length, notice.isOver()]).toEqual([true, 1, true]);
 });
 
-test("a person whom an earlier process has told: hears no notice; the next one who joins hears it", async () => {
+test("a person that an earlier process told: hears no notice; the next person hears it", async () => {
   const { notice, played, loud, segments } = start({ isTold: true });
   expect(notice.isOver()).toBe(true);
   expect(await notice.say()).toBe("said");

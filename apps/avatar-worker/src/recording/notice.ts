@@ -31,7 +31,7 @@ export type Notice = {
   published: Published;
   isOver(): boolean;
   /**
-   * Says the notice to the person who has come, unless an earlier process has. `interrupted`: the person has left.
+   * Says the notice to the new person, unless an earlier process has said it. `interrupted`: the person has left.
    * `failed`: the person has not heard it.
    */
   say(): Promise<"said" | "interrupted" | "failed">;
@@ -68,7 +68,7 @@ const createNoticeVoice = (
 };
 
 type NoticeParts = Pick<EchoParts, "speech" | "segments"> & {
-  /** Whether an earlier process has said the notice to the person, who is in the room. */
+  /** Whether an earlier process has said the notice to the person in the room. */
   isTold: boolean;
 };
 

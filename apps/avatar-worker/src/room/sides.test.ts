@@ -125,7 +125,7 @@ describe("a recorded call by voice", () => {
     stop();
   });
 
-  test("a person whom an earlier process has told: recorded without another notice if still there, else after it", async () => {
+  test("a person that an earlier process told: recorded without another notice if still there, else after it", async () => {
     const there = connect({ isTold: true, isThere: true });
     await until(() => there.recorder.isRecording(), { pollMs: 5 });
     expect(there.loud()).toBe(0);

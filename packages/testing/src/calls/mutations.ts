@@ -14,8 +14,12 @@ export const CALL_MUTATIONS = {
     "handovers = handovers + p_is_handover::integer\n",
   ],
   "seconds that count on while a worker joins again": [
-    "      ) end;\n      v_gap_counts",
-    "      ) else v_report.counts_from end;\n      v_gap_counts",
+    "when v_report.state <> 'started' then null\n",
+    "when v_report.state <> 'started' then v_report.counts_from\n",
+  ],
+  "seconds that a stalled worker has not seen": [
+    "when p_silent_seconds > 3 then greatest(",
+    "when p_silent_seconds > 3000 then greatest(",
   ],
   "seconds that count on without a worker": [
     "ceil(extract(epoch from least(\n      p_now,",

@@ -64,7 +64,7 @@ export type CallRequest = SessionRequest & {
   recording: { mode: RecordedMode; retentionDays: number; files: readonly PlannedRecording[] } | null;
   /** Whether its pages upload how well they are connected. */
   hasConnectionHistory: boolean;
-  /** The brought room of the call; null: a room of ours, which is created. */
+  /** The brought room of the call. null: the service creates a room. */
   brought: BroughtRoom | null;
   /** The conversation of the call; null: the call has no conversation at any worker. */
   conversation: ConversationNeeds | null;

@@ -108,7 +108,7 @@ describe("a usage session", () => {
   });
 });
 
-test("balances, read concurrently: each of its own account", async () => {
+test("balances, read concurrently: each caller gets the balance of its account", async () => {
   const { db } = database;
   const [one, other] = [await seedTenant(db, { live: 1, test: 2 }), await seedTenant(db, { live: 3, test: 4 })];
   const owners = [one, other, one, "ten_unknown" as TenantId, other, one].flatMap((owner) =>

@@ -174,7 +174,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     requests,
     /** The names of the rooms. */
     rooms: () => [...rooms.keys()],
-    /** Creates a room like a participant who joins while `autoCreate` is set. */
+    /** Creates a room, as a join does while `autoCreate` is set. */
     addRoom: (name: string): void => void rooms.set(name, newRoom(name)),
     /** The agents that are dispatched into a room. */
     dispatches: (name: string): Agent[] => rooms.get(name)?.dispatches ?? [],

@@ -1,4 +1,4 @@
--- For a call in a room of ours whose agent has brought another room: writes the access with which the avatar joins, and
+-- The agent of a call in a created room has brought another room: writes the access with which the avatar joins, and
 -- the participant for whom it speaks. The same token again changes nothing. Returns the outcome:
 --   'attached'
 --   'other'      the agent has brought another token before

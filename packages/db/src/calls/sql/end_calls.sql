@@ -1,4 +1,4 @@
--- For sessions that end: marks rooms of ours for deletion and brought rooms as gone, and frees the slots. Erases the
+-- For sessions that end: marks created rooms for deletion and brought rooms as gone, and frees the slots. Erases the
 -- renderer's input, because it can be about a person, and the agent with the token that it has brought. Drops waiting
 -- turns, and interrupts a turn that is being said. Most sessions are no calls: then nothing is written. A transcript
 -- with a receiver becomes due: at once, or after eight seconds, in which its worker can still send segments from before

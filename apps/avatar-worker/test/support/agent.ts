@@ -4,6 +4,7 @@
  */
 import { type ByteStreamWriter, Room, TrackKind } from "@livekit/rtc-node";
 import { until } from "@realtime-avatar/testing/until";
+import { leaveRoom } from "../../src/room/join.ts";
 
 export const AGENT_IDENTITY = "agent";
 /** The longest pieces that the plugins send. */
@@ -81,7 +82,7 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
       await until(() => finished.length >= count);
       return finished;
     },
-    leave: () => room.disconnect(),
+    leave: () => leaveRoom(room),
   };
 };
 export type Agent = Awaited<ReturnType<typeof joinAsAgent>>;

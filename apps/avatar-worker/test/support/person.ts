@@ -17,6 +17,7 @@ import {
 import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
 import { loudness } from "@realtime-avatar/face/loudness";
 import { until } from "@realtime-avatar/testing/until";
+import { leaveRoom } from "../../src/room/join.ts";
 
 const SAMPLE_RATE = 48_000;
 const FRAME_MS = 20;
@@ -32,20 +33,35 @@ const tone = (start: number): Int16Array =>
     Math.round(12_000 * Math.sin(((start + index) / SAMPLE_RATE) * 2 * Math.PI * 440)),
   );
 
-/**
- * The received media streams, by the numbers of their senders, and the number of lost frames: packets of sound, and
- * losses of pictures (RFC 4585 §6.3.1). A lost packet of a picture is sent again, so no frame is lost.
- */
-export const receivedBy = async (room: Room): Promise<{ senders: number[]; lostFrames: number }> => {
+type Received = {
+  /** The media streams, by the numbers of their senders. */
+  senders: number[];
+  /**
+   * Lost packets of sound, and losses of pictures (RFC 4585 §6.3.1). A lost packet of a picture is sent again, so no
+   * frame is lost.
+   */
+  lostFrames: number;
+  /** The sound that the library made up in place of late or lost packets. */
+  concealedSeconds: number;
+};
+
+/** The media that the participant of the room has received. */
+export const receivedBy = async (room: Room): Promise<Received> => {
   const { publisherStats, subscriberStats } = await room.getRtcStats();
   const streams = [...publisherStats, ...subscriberStats].flatMap(({ stats }) =>
     stats?.case === "inboundRtp" ? [stats.value] : [],
   );
   const lostIn = ({ stream, received, inbound }: (typeof streams)[number]): number =>
     Number(stream?.kind === "audio" ? received?.packetsLost : inbound?.pliCount);
+  const concealedIn = ({ inbound }: (typeof streams)[number]): number =>
+    Number(inbound?.concealedSamples ?? 0) -
+    Number(inbound?.silentConcealedSamples ?? 0) +
+    Number(inbound?.insertedSamplesForDeceleration ?? 0);
+  const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
   return {
     senders: streams.map(({ stream }) => stream?.ssrc ?? 0).sort(),
-    lostFrames: streams.map(lostIn).reduce((sum, lost) => sum + lost, 0),
+    lostFrames: sum(streams.map(lostIn)),
+    concealedSeconds: sum(streams.map(concealedIn)) / SAMPLE_RATE,
   };
 };
 
@@ -141,7 +157,7 @@ export const joinAsPerson = async (
     until,
     leave: async (): Promise<void> => {
       isGone = true;
-      await room.disconnect();
+      await leaveRoom(room);
     },
   };
 };

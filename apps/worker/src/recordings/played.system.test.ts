@@ -35,10 +35,12 @@ const PLAY = `(async (moments) => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d");
   const lumas = [];
   for (const moment of moments) {
+    // A busy compositor still has the frame before when the seek is done.
+    const shown = video.videoWidth > 0 && new Promise((resolve) => video.requestVideoFrameCallback(resolve));
     const seeked = happens("seeked");
     video.currentTime = moment;
     await seeked;
-    if (video.videoWidth === 0) continue;
+    if (!(await shown)) continue;
     canvas.drawImage(video, 20, 20, 1, 1, 0, 0, 1, 1);
     lumas.push(canvas.getImageData(0, 0, 1, 1).data[0]);
   }

@@ -8,7 +8,7 @@ import { seedKey } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { callPages, drawnAvatar, untilSeconds } from "./support/call-page.ts";
+import { callPages, drawnAvatar, RECORD_MICROPHONES, untilSeconds } from "./support/call-page.ts";
 import { type CallWorld, callWorld, missing, SLOTS } from "./support/call-world.ts";
 import { seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
@@ -291,6 +291,26 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await silent.getByText("Its key ended").waitFor();
     await silent.close();
   });
+
+  for (const [end, act, text] of [
+    ["a hang-up", () => button("Hang up").click(), "You hung up."],
+    [
+      "the end of its key",
+      () => service.database.db.client`update api_keys set revoked_at = now() where name = 'Try a call'`,
+      "The call is over.",
+    ],
+  ] as const)
+    test(`the microphone, after ${end}: closed`, async () => {
+      await page.addInitScript(RECORD_MICROPHONES);
+      await open();
+      await start();
+      await button("Mute the microphone").waitFor();
+      const states = (): Promise<string[]> => page.evaluate("microphones.map(({ readyState }) => readyState)");
+      expect(await states()).toEqual(["live"]);
+      await act();
+      await page.getByText(text).waitFor();
+      await until(async () => (await states()).join() === "ended", { state: states });
+    });
 
   test("an avatar whose process stops: shown as lost without counting, and shown again when it is back", async () => {
     const at = await owner.context.newPage();

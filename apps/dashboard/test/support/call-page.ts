@@ -80,6 +80,17 @@ export const untilSeconds = (page: Page, isReached: (seconds: number) => boolean
     { state: `is not reached: ${isReached}` },
   );
 
+/** A script for a page: keeps the tracks of each microphone that it opens, in `microphones`. */
+export const RECORD_MICROPHONES = `{
+  const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+  window.microphones = [];
+  navigator.mediaDevices.getUserMedia = async (wanted) => {
+    const stream = await open(wanted);
+    window.microphones.push(...stream.getTracks());
+    return stream;
+  };
+}`;
+
 /** An avatar of a drawn person that passes the checks of photos. */
 export const drawnAvatar = async ({ service, owner }: CallWorld): Promise<string> => {
   const { secret } = await seedKey(service.database.db, service.tenantId, { environment: "live", scopes: ["*"] });

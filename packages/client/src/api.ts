@@ -95,7 +95,7 @@ export interface paths {
     put?: never;
     /**
      * Rotate an API key
-     * @description Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then the key cannot rotate itself again, except with the old secret while the new one has never been used.
+     * @description Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then, the key cannot rotate itself again. One exception: until the new secret is first used, the old secret can rotate the key again.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `developer` or a greater one.
      */
@@ -1201,7 +1201,7 @@ export interface paths {
     put?: never;
     /**
      * Report a leaked key
-     * @description Revokes the key to which a full secret belongs. Requires no credentials. For seven days, this also works with a secret that the key itself replaced by a rotation. The response is the same for every secret.
+     * @description Revokes the key to which a full secret belongs. Requires no credentials. If a key has rotated itself, its old secret also works for seven days. The response is the same for every secret.
      */
     post: operations["reportLeakedKey"];
     delete?: never;

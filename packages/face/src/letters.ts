@@ -25,7 +25,8 @@ const LINES: Readonly<Record<string, string>> = {
   ...{ 4: "36 30 04 44", 5: "40 00 02 32 43 45 36 06", 6: "40 20 02 05 16 36 45 44 33 03", 7: "00 40 16" },
   ...{ 8: "13 02 01 10 30 41 42 33 13 04 05 16 36 45 44 33", 9: "06 26 44 41 30 10 01 02 13 43" },
 };
-const ROWS = 6;
+/** The height of a character, in steps of the grid. */
+const HEIGHT = 6;
 /** The width of a character, and the distance between the left edges of two neighbours. */
 const [WIDTH, ADVANCE] = [4, 5.6];
 
@@ -37,7 +38,7 @@ export type Line = readonly [x0: number, y0: number, x1: number, y1: number];
 
 /** The lines of a text whose letters are `height` pixels high, with its upper left corner at 0, 0. Characters without lines are spaces. */
 export const textLines = (text: string, height: number): Line[] => {
-  const scale = height / ROWS;
+  const scale = height / HEIGHT;
   return [...text].flatMap((character, at) =>
     (LINES[character] ?? "").split("|").flatMap((stroke) => {
       const points = stroke.split(" ").filter(Boolean);
@@ -53,4 +54,4 @@ export const textLines = (text: string, height: number): Line[] => {
 
 /** The width of a text whose letters are `height` pixels high. */
 export const textWidth = (text: string, height: number): number =>
-  text === "" ? 0 : (height / ROWS) * ((text.length - 1) * ADVANCE + WIDTH);
+  text === "" ? 0 : (height / HEIGHT) * ((text.length - 1) * ADVANCE + WIDTH);

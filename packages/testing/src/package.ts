@@ -16,8 +16,8 @@ export const runIn = async (cwd: string, command: string[], env: Record<string, 
 
 /**
  * Packs the package in `root`, and installs it with the packages in the folders `others`, into a folder for this test
- * file. npm is used because it does not know the catalog and the workspace: `bun pm pack` would replace them by
- * versions. The tarball and the folders are local, so that npm needs no registry.
+ * file. npm is used because it cannot install versions of a catalog or a workspace, so a package that contains one
+ * fails. `bun pm pack` would replace them by numbers. The tarball and the folders are local, so that npm needs no registry.
  */
 export const installPacked = async (root: string, ...others: string[]): Promise<string> => {
   const folder = await temporaryFolder();

@@ -82,7 +82,7 @@ const OPERATIONS = operations({
   rotateApiKey: {
     summary: "Rotate an API key",
     description:
-      "Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then the key cannot rotate itself again, except with the old secret while the new one has never been used.",
+      "Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then, the key cannot rotate itself again. One exception: until the new secret is first used, the old secret can rotate the key again.",
     body: RotateApiKey,
     success: { status: 200, description: "The key, with its new secret.", schema: ApiKeyWithSecret },
     problems: ["grant_exceeds_caller", "invalid_transition", "rotation_in_progress"],

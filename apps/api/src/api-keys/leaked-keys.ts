@@ -29,7 +29,7 @@ const OPERATIONS = operations({
   reportLeakedKey: {
     summary: "Report a leaked key",
     description:
-      "Revokes the key to which a full secret belongs. Requires no credentials. For seven days, this also works with a secret that the key itself replaced by a rotation. The response is the same for every secret.",
+      "Revokes the key to which a full secret belongs. Requires no credentials. If a key has rotated itself, its old secret also works for seven days. The response is the same for every secret.",
     body: ReportLeakedKey,
     success: {
       status: 202,

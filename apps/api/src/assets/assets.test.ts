@@ -67,7 +67,7 @@ test("a list of assets, filtered: newest first, without the deleted", async () =
   expect((await list("?kind=text"))[0]).toBe(422);
 });
 
-test("an asset, read: conditional, and 404 for other tenants and environments", async () => {
+test("an asset, read: 304 if its version is known; 404 for other tenants and environments", async () => {
   const asset = await make();
   const answer = await call("GET", `/${asset.id}`);
   expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([200, asset, '"1"']);
@@ -96,7 +96,7 @@ describe("the deletion of an asset", () => {
     expect((await call("GET", `/${id}`)).text).toBe(answer.text);
   });
 
-  test("a deletion, an avatar refers to the asset: 409", async () => {
+  test("a deletion, while an avatar refers to the asset: 409", async () => {
     const { id } = await make();
     const body = { displayName: "x", sourceKind: "image", sourceAssetId: id };
     const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body;

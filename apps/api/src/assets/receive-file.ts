@@ -41,7 +41,10 @@ export const fileTooLarge = (kind: AssetKind): Problem => {
 /** A form that is too large for any file. */
 export const formTooLarge = (): Problem => {
   const limits = ASSET_KINDS.map((kind) => `${kind} ${inMib(ASSET_LIMITS[kind].maxBytes)}`);
-  return new Problem("body_too_large", `A file must have at most, by kind: ${limits.join(", ")}. Make it smaller.`);
+  return new Problem(
+    "body_too_large",
+    `The maximum size of a file is, by kind: ${limits.join(", ")}. Make the file smaller.`,
+  );
 };
 
 /**

@@ -12,7 +12,7 @@ test("an upload above the limit of its tenant: 429; above that of the process: 5
   const slots = createUploadSlots(2, 3);
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const running = ["a", "b", "c"].map((tenant) => slots.run(by(tenant), () => end));
-  // The error names the limit of the tenant first.
+  // Both limits are reached. The error is that of the tenant.
   expect(await codeOf(slots.run(by("a"), async () => {}))).toBe("rate_limited");
   for (const tenant of ["d", null]) expect(await codeOf(slots.run(by(tenant), async () => {}))).toBe("unavailable");
   resolve();

@@ -6,7 +6,7 @@ import { expectProblem, listRoutes, unknownId, withId } from "../support/routes.
 
 const api = await startApi();
 const everything = await api.key();
-const nothing = await api.key({ scopes: ["usage:read"] });
+const limited = await api.key({ scopes: ["usage:read"] });
 
 const allRoutes = () => listRoutes(api);
 /** The routes that need credentials. */
@@ -57,7 +57,7 @@ describe("an unknown route", () => {
           withId(path, url.split("/")[4] ?? ""),
         ].includes(url);
       const reached = new Set(allRoutes().flatMap(({ method, path }) => (isAt(path) ? [method] : [])));
-      // A path without parameters names only its own methods. As an id of `/:id`, it would not exist.
+      // `Allow` of a path without parameters, such as `/self`, lists only its own methods. No object has the id `self`.
       const own = allRoutes().filter(({ path }) => path === url);
       const methods = own.length > 0 ? new Set(own.map(({ method }) => method)) : reached;
       for (const set of [reached, methods]) {
@@ -90,7 +90,7 @@ describe("every response", () => {
       api.call("GET", "/nothing", { headers }),
       api.call("PUT", url, { headers }),
       api.call(method, url, { headers }),
-      api.call(method, url, { key: nothing, headers }),
+      api.call(method, url, { key: limited, headers }),
       api.call(method, url, { key: everything, body: "{", headers }),
       api.call(method, url, { key: everything, body: {}, headers }),
       api.call(method, url, { key: everything, body: { name: "x" }, headers }),

@@ -77,7 +77,8 @@ const witnessOf = async (scene: Scene) => {
 };
 
 /**
- * Ids contain the time of their creation by the clock that made them, and are all different (they are primary keys).
+ * Expects that the order of the ids is the order of `created_at`. Duplicates need no check, because ids are primary
+ * keys.
  */
 const expectSortedIds = async (databaseUrl: string): Promise<void> => {
   const sql = client(databaseUrl);

@@ -21,16 +21,16 @@ const SAMPLES_PER_MS = FRAGMENT_SAMPLE_RATE / 1000;
 const FRAME_MS = FRAGMENT_FRAME_SAMPLES / SAMPLES_PER_MS;
 const FRAGMENT_FRAMES = Math.ceil(FRAGMENT_MS / FRAME_MS);
 /**
- * Two seconds. After the first fragment of a worker, the service takes the rest of its part even when the call has
- * moved to another worker. The size of its pictures also decides how later pictures are encoded: the pictures of a
- * noisy photo are large.
+ * Two seconds. Once the service has the first fragment of a worker, it also accepts the worker's later fragments, even
+ * if the call has moved to another worker. The size of the pictures in this fragment also decides how later pictures
+ * are encoded: the pictures of a noisy photo are large.
  */
 const FIRST_FRAGMENT_FRAMES = Math.ceil(2000 / FRAME_MS);
 /** Age of the sound when it is encoded, because frames of the person come late. */
 const DELAY_MS = 300;
 /**
- * Maximum number of frames that are encoded at once. If more frames than usual wait, because the process has stood
- * still, `MAX_SHARE` of them.
+ * Maximum number of frames that are encoded at once. After the process has stood still, many frames wait, and a share
+ * of `MAX_SHARE` of them is encoded at once.
  */
 const MAX_FRAMES = 2;
 const MAX_SHARE = 1 / 8;

@@ -40,7 +40,7 @@ export type Segments = {
    * than one that speaks.
    */
   next(): Int16Array | undefined;
-  /** The first frame of the first segment that `peek` has not returned yet. The frame stays in the queue. */
+  /** The next frame of the first segment, after those that `peek` has returned. The frame stays in the queue. */
   peek(): Int16Array | undefined;
   /** Removes the first segment. */
   finish(): void;

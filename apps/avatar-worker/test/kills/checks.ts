@@ -26,7 +26,10 @@ export type Gate = { name: string; isTime: boolean; unit: "s" | "ms" | ""; value
 const MAX_SHOWN = 20;
 const write = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Prints the gates as a table, and then the misses, those that no busy machine explains with the logs of their calls. */
+/**
+ * Prints the gates as a table, and then the misses. A miss that a busy machine cannot explain is printed with the log of
+ * its call.
+ */
 export const showGates = (world: World, gates: readonly Gate[]): void => {
   const row = (cells: readonly string[]): string =>
     cells.map((cell, at) => (at === 0 ? cell.padEnd(52) : cell.padStart(9))).join("");
@@ -133,7 +136,13 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
   }
   return [
     { name: "a call is charged once, and goes on", isTime: false, unit: "", values: over, found },
-    { name: "charged seconds above those with both sides", isTime: false, unit: "s", values: over, found: charged },
+    {
+      name: "seconds charged beyond those with person and avatar",
+      isTime: false,
+      unit: "s",
+      values: over,
+      found: charged,
+    },
   ];
 };
 
@@ -177,7 +186,7 @@ export const checkTranscripts = async (
 
 type RecordingRow = { id: string; sessionId: string; status: string; error: string | null; sizeBytes: number };
 
-/** The longest time of a call with the sound of one process. */
+/** The longest time in which one process served the call, from its first heard sound, in milliseconds. */
 const longestPart = (call: Call, kills: readonly Kill[]): number => {
   if (call.heardAt === null || call.endedAt === null) return 0;
   const own = kills.filter(({ lost }) => lost.includes(call.id)).map(({ at }) => at);
@@ -187,7 +196,10 @@ const longestPart = (call: Call, kills: readonly Kill[]): number => {
   return Math.min(longest, 1000 * call.hadSeconds);
 };
 
-/** If a process of a call has told the person and recorded, the recording is ready with a readable file. */
+/**
+ * If a process has told the person that the call is recorded, and has then recorded for long enough, the recording is
+ * ready with a readable file.
+ */
 export const checkRecordings = async (
   world: World,
   calls: readonly Call[],

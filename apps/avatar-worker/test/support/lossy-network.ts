@@ -1,5 +1,5 @@
 /**
- * A network for processes of tests that silently loses packets: a Linux network namespace behind a router, which is
+ * A network that silently loses packets, for processes of tests: a Linux network namespace behind a router, which is
  * another namespace. It connects only to this machine.
  */
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** An action of a person. It runs once at a time, asks for the passkey when needed, and refreshes the changed data. */
+/** An action of a person. One run is in progress at a time. It asks for the passkey when needed, and refreshes the changed data. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { isProblem } from "../api/client.ts";

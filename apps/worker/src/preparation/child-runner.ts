@@ -77,7 +77,7 @@ export const createChildRunner = (options: ChildRunnerOptions, folder: string, s
     options: childOptions,
     task: async (task, files) => {
       const own = sandboxLimits(task.kind);
-      // An idle loop has a separate time.
+      // The child that makes an idle loop has its own limits, whatever the others have used.
       const all = {
         ...childOptions,
         limits: task.kind === "loop" ? own : limits(own),

@@ -52,7 +52,7 @@ export const createTurn = async (
     maxWaiting: MAX_WAITING_TURNS,
     feature: TURNS,
     answerFeature: CONVERSATION,
-    // The attempt of a claim has the form of an audit event's id.
+    // The id of a claim's attempt has the form of an audit event's id.
     attemptId: newId("aud", now, random),
     claim,
   });
@@ -85,7 +85,7 @@ const selectTurn = statement<TurnRecord>(
       and ${sql.placeholder("callerId")} = any (${usageSessions.lineage})`,
 );
 
-/** A turn of a call of the caller's lineage. Null when it does not exist, or ended an hour ago. One statement. */
+/** A turn of a call of the caller's lineage. Null when it does not exist, or was deleted an hour after its end. One statement. */
 export const findTurn = async (
   db: Runner,
   { tenantId, environment, id: callerId }: Pick<Caller, "tenantId" | "environment" | "id">,

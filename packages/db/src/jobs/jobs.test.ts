@@ -87,7 +87,7 @@ describe("the claim of a job", () => {
     expect(await jobStats(db)).toEqual({ queued: 0, running: 2, oldestSeconds: 0 });
   });
 
-  test("the oldest waiting time, of a served tenant: 0; of another tenant: the age of its job", async () => {
+  test("the longest wait of a job, with jobs of a tenant that has a running job: not counted; of another tenant: counted", async () => {
     const caller = await seedCaller(db);
     const long = { runAt: new Date(Date.now() - 600_000) };
     await add(caller, long);
@@ -136,7 +136,7 @@ describe("the claim of a job", () => {
     expect(await claim(3)).toBeNull();
     expect(await finish(first)).toBe("finished");
     expect(await finish(third)).toBe("finished");
-    // With two slots, the second one is still taken. With one slot, no slot is free.
+    // The first slot is free, and the second is still taken. A claim of one slot takes the first.
     expect(await claim(1)).not.toBeNull();
     expect(await claim(2)).toBeNull();
     expect(await retry(second)).toBe("retried");

@@ -16,7 +16,7 @@ test("the content types and the largest size of a kind: allowed; a byte more: re
   }
 });
 
-test("an upload, a type of another kind or a malformed MD5: refused", () => {
+test("an upload, with the type of another kind or a malformed MD5: refused", () => {
   const pointers = (request: object) =>
     uploadErrors({ kind: "image", contentType: "image/png", sizeBytes: 1, md5, ...request }).map(
       ({ pointer }) => pointer,
@@ -24,7 +24,7 @@ test("an upload, a type of another kind or a malformed MD5: refused", () => {
   for (const contentType of ["video/mp4", "image/gif", "image/svg+xml", "IMAGE/PNG", "image/png; a=b"]) {
     expect(pointers({ contentType })).toEqual(["#/contentType"]);
   }
-  // The last digit before the padding has two bits.
+  // Only two bits of the last digit before the padding are data. The others must be zero.
   for (const bad of ["1B2M2Y8AsgTpgAmY7PhCfh==", "1B2M2Y8AsgTpgAmY7PhCfg=a", "-B2M2Y8AsgTpgAmY7PhCfg=="]) {
     expect(pointers({ md5: bad })).toEqual(["#/md5"]);
   }

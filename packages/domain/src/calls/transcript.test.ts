@@ -73,7 +73,7 @@ describe("the body and its signature", () => {
     });
   });
 
-  test("of a call whose first words the worker heard before the service knew of the start: starts with the words", () => {
+  test("of a call with words from before its recorded start: `started_at` is the time of the first words", () => {
     const ts = now.getTime() - 23;
     const body = JSON.parse(transcriptBody({ ...call, segments: [{ ...TYPED, ts }] }));
     expect([body.started_at, body.segments[0].ts]).toEqual([ts, ts]);

@@ -1,5 +1,6 @@
 /**
- * The permissions of people. People have a table of operations and roles, in place of scopes, attenuation and reach.
+ * The permissions of people. A key has scopes, and rules for the keys that it manages. For a person, one table has the
+ * least role for each operation.
  */
 import { Problem } from "../problem.ts";
 

@@ -19,7 +19,7 @@ test("a token of a recording: names it until it expires", () => {
   expect(readRecordingToken(token, secret, expiresAt)).toBeNull();
 });
 
-test("a token of another service, of another recording, with another end, changed, or none: null", () => {
+test("a token with the signature of another service, with a change anywhere, or without text: null", () => {
   expect(readRecordingToken(token, secretOf("another secret"), now)).toBeNull();
   const others = [
     token.replace("rec_01h455vb4pex5vsknk084sn02q", "rec_01h455vb4pex5vsknk084sn02r"),

@@ -240,7 +240,10 @@ export const WebhookEndpointEvent = eventOf(
   Nullable(WebhookEndpoint, { description: "Null when the endpoint was deleted before the event was sent." }),
 );
 
-/** The body of an event, by the kind of its resource: as the API presents it, without secrets, at the first attempt. */
+/**
+ * The body of an event, by the kind of its resource. The resource is as the API returns it at the time of the first
+ * attempt, without secrets.
+ */
 export const WEBHOOK_EVENTS = {
   api_key: ApiKeyEvent,
   avatar: AvatarEvent,

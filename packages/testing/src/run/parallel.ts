@@ -1,8 +1,9 @@
 /**
  * Runs all tests in several processes when the command is plain `bun test`. Three processes keep two cores busy while
  * some wait. With more processes, tests of calls get too little processor time and fail. Without the system tests, four
- * processes use the time that three leave idle. Four processes have passed on two cores with a quarter of their time;
- * six have failed. `bunfig.toml` can set neither this option nor the timeout. Preload this file before the others.
+ * processes use the time that three leave idle. On two cores, the tests passed with four processes beside six busy ones,
+ * and failed with six processes. `bunfig.toml` cannot set `--parallel` and `--timeout`. Preload this file before the
+ * others.
  */
 import { existsSync, readFileSync } from "node:fs";
 

@@ -27,7 +27,7 @@ const FORMS: readonly Form[] = [
   { group: 2, isSigned: false, max: 7 },
   { group: 2, isSigned: false, max: 12 },
   { group: 2, isSigned: false, max: 12 },
-  // 16: the number follows the code.
+  // A number of 16 or more has the code of 16. Its value follows the code.
   { group: 2, isSigned: false, max: 16 },
 ];
 
@@ -35,10 +35,10 @@ const FORMS: readonly Form[] = [
 export const ZERO_BOOK = 0;
 export const BOOKS = FORMS.length + 1;
 const ESCAPE = 16;
-/** The largest number that can follow. */
+/** The largest number that can be written after the code of 16. */
 export const MAX_VALUE = 8191;
 
-/** The number of nonzero numbers of a code. */
+/** How many of the numbers of a code are not zero. Each of them has a sign bit. */
 const countSigns = ({ group, max }: Form, index: number): number => {
   let [left, signs] = [index, 0];
   for (let offset = 0; offset < group; offset++) {

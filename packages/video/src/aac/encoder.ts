@@ -90,8 +90,8 @@ const writeFrame = (coded: Coded): Uint8Array<ArrayBuffer> => {
 
 export type AacEncoder = {
   /**
-   * Encodes the next `AAC_FRAME_SAMPLES` samples of 16-bit PCM, and returns a frame. A frame has the sound of the input
-   * before it, so a last call with silence flushes the encoder.
+   * Encodes the next `AAC_FRAME_SAMPLES` samples of 16-bit PCM, and returns a frame. The frame has the sound of the
+   * previous call, so a last call with silence flushes the encoder.
    */
   encode: (pcm: Int16Array) => Uint8Array<ArrayBuffer>;
 };

@@ -1,6 +1,6 @@
 /**
- * The sequence parameter set of H.264 (ITU-T H.264, 7.3.2.1). The encoder writes one of level 2.2, which is too low for
- * its pictures, and without colours. This module writes it again with the correct level and colours.
+ * The sequence parameter set of H.264 (ITU-T H.264, 7.3.2.1). The encoder writes a set without colours, and with
+ * level 2.2, which is too low for its pictures. This module writes the set again with the correct level and colours.
  */
 import { type BitWriter, createBitWriter } from "../bit-writer.ts";
 
@@ -59,11 +59,14 @@ const escapeUnit = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
   return Uint8Array.from(escaped);
 };
 
-/** A set of the baseline profile without cropping. `fields`: in their order. */
+/** A set of the baseline profile without cropping. `fields`: in the order of the set. */
 export type SequenceParameters = {
   profile: number;
   level: number;
-  /** Id, log2 of the frame numbers less 4, order of pictures (2: file order), reference pictures. */
+  /**
+   * The id; log2 of the maximum frame number, minus 4; the type of the picture order (2: the order of the file); the
+   * number of reference pictures.
+   */
   fields: readonly [id: number, frameNumbers: number, order: number, references: number];
   hasGaps: number;
   /** In macroblocks. */
@@ -99,7 +102,7 @@ const writeUsability = (writer: BitWriter, references: number, picturesPerSecond
   writer.write(COLOURS.primaries, 8);
   writer.write(COLOURS.transfer, 8);
   writer.write(COLOURS.matrix, 8);
-  // Colour samples lie between the luma samples of two columns, as they are the means of four: type 1.
+  // Colour samples lie between the luma samples of two columns, because each is the mean of four pixels: type 1.
   writer.write(1, 1);
   writeNumber(writer, 1);
   writeNumber(writer, 1);
@@ -128,7 +131,7 @@ export const improveSequenceParameters = (unit: Uint8Array, picturesPerSecond: n
   writer.write(hasGaps, 1);
   writeNumber(writer, width - 1);
   writeNumber(writer, height - 1);
-  // Whole pictures, the inference of 8 × 8 blocks, no cropping, and the following flag.
+  // Four flags: only whole pictures, inference for 8 × 8 blocks, no cropping, and that hints for players follow.
   writer.write(0b1101, 4);
   writeUsability(writer, fields[3], picturesPerSecond);
   // The end of a set.

@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { AAC_FORMAT } from "../aac/encoder.ts";
 import { createMp4 } from "./file.ts";
 
-/** The boxes of a file: `stts` and `stss` with their numbers. */
+/** The boxes that contain other boxes. */
 const BOXES = ["moov", "trak", "mdia", "minf", "stbl"];
+/** The tables of a file, with their numbers. */
 const tablesOf = (bytes: Buffer, tables: [type: string, numbers: number[]][] = []) => {
   for (let at = 0; at < bytes.length; at += bytes.readUInt32BE(at)) {
     const type = bytes.toString("latin1", at + 4, at + 8);
@@ -39,7 +40,7 @@ describe("an MP4", () => {
     expect(tables["mvhd"]?.[4]).toBe(Math.round((1000 * 94 * 1024) / 48_000));
     expect(tables["stts"]).toEqual([0, 1, 95, 1024]);
     expect(tables["stss"]).toBeUndefined();
-    // The first sample after `ftyp` and the head of the data, and the sample a chunk of a second later.
+    // The first chunk begins after `ftyp` and the header of the data. A chunk of one second has 47 frames, here of one byte.
     const [, count, first = 0, second] = tables["stco"] ?? [];
     expect([count, second]).toEqual([3, first + 47]);
     expect([...file.bytes().subarray(first, first + 95)]).toEqual(Array.from({ length: 95 }, (_, frame) => frame));

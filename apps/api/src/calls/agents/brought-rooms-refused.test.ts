@@ -108,19 +108,24 @@ test("a token of 10 MB, of more than 4,096 characters, of another type, and unkn
 });
 
 const powers = ["roomAdmin", "roomCreate", "roomList", "roomRecord", "ingressAdmin", "agent"];
-test.each(powers)("a token with %s: 422 token_too_powerful, also with other errors", async (power) => {
-  for (const granted of [true, "true", 1, {}]) {
-    const livekit_token = roomToken({ kind: "standard", video: { ...video, [power]: granted } });
-    const answer = await bring(key, one.avatarId, { livekit_token });
-    expectProblem(answer, "validation_failed");
-    expect(answer.body.errors).toEqual([
-      { pointer: "#/livekit_token", code: "token_too_powerful", detail: expect.stringContaining(power) },
-    ]);
-  }
-  const without = await bring(key, one.avatarId, { livekit_token: roomToken({ video: { ...video, [power]: false } }) });
-  expect(without.status).toBe(201);
-  await release({ session_id: without.body.id }, key);
-});
+test.each(powers)(
+  "a token with %s: 422 with only token_too_powerful, even if the token has other errors",
+  async (power) => {
+    for (const granted of [true, "true", 1, {}]) {
+      const livekit_token = roomToken({ kind: "standard", video: { ...video, [power]: granted } });
+      const answer = await bring(key, one.avatarId, { livekit_token });
+      expectProblem(answer, "validation_failed");
+      expect(answer.body.errors).toEqual([
+        { pointer: "#/livekit_token", code: "token_too_powerful", detail: expect.stringContaining(power) },
+      ]);
+    }
+    const without = await bring(key, one.avatarId, {
+      livekit_token: roomToken({ video: { ...video, [power]: false } }),
+    });
+    expect(without.status).toBe(201);
+    await release({ session_id: without.body.id }, key);
+  },
+);
 
 test("a token for telephony: 422 token_too_powerful", async () => {
   const { status, body } = await bring(key, one.avatarId, { livekit_token: roomToken({ sip: { admin: true } }) });
@@ -166,7 +171,7 @@ test("no key, a wrong key, or a key in another header: 401; no scope: 403; nothi
   expect(await sessions()).toBe(before);
 });
 
-test("an avatar that is not ready, unknown, or of another tenant; a cap, the balance: refused like any call", async () => {
+test("an avatar that is not ready, unknown or of another tenant, or too little cap or balance: refused as for other calls", async () => {
   const notReady = await bring(key, await avatar(key, "draft"));
   expectProblem(notReady, "avatar_not_ready");
   expect(notReady.body.detail).toStartWith("The status of the avatar is `draft`. ");
@@ -200,7 +205,7 @@ test("no free slot: 429, retryable; the same token keeps its place, and gets the
   await db.client`delete from call_tickets`;
 });
 
-test("no LiveKit, or no secret of avatar workers: 501", async () => {
+test("a service without LiveKit: 501", async () => {
   const { config } = callOptions(livekit);
   const without = bringTo(callAnew(db, { config: { ...config, livekit: null } }));
   expectProblem(await without(key, one.avatarId), "realtime_not_configured");

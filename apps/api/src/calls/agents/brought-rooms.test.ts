@@ -95,7 +95,7 @@ describe("a room that an agent brings", () => {
     expect([await slotsUsed(), await kept(), await drift()]).toEqual([0, 0, []]);
   });
 
-  test("the reconciler: creates, lists and deletes no room for it; ends it when its key is revoked", async () => {
+  test("the reconciler: sends LiveKit only requests for the list of rooms; ends the call when its key is revoked", async () => {
     const { record, key: revoked } = await one.newKey();
     await takeSlots();
     await giveSlots(1, "wrk_h");
@@ -147,7 +147,7 @@ describe("a room that an agent brings", () => {
     await release({ session_id: id }, key);
   });
 
-  test("ended by the functions of an earlier version, which keep the token: removed by the next pass", async () => {
+  test("whose call was ended by functions of an earlier version, which keep the token: the next pass deletes it", async () => {
     await takeSlots();
     await giveSlots(1, "wrk_k");
     const other = await tenantWith(10_000);

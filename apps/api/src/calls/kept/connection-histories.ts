@@ -41,7 +41,7 @@ const HISTORY = { schema: ConnectionHistory, toText: JSON.stringify };
 
 type GrantDependencies = Pick<Dependencies, "publicUrl" | "sessionSecret">;
 
-/** The error of a start with a connection history while the public URL is http. The SDK uploads only to https. */
+/** The error of a request for a connection history while the public URL is http. The SDK uploads only to https. */
 export const connectionHistoryErrors = (
   { connection_history }: { connection_history?: boolean | "off" },
   { publicUrl }: Pick<Dependencies, "publicUrl">,
@@ -51,7 +51,7 @@ export const connectionHistoryErrors = (
   return [{ pointer: "#/connection_history", code: "not_supported", detail }];
 };
 
-/** The grant of a call's next page; null for a call without a history. */
+/** The grant for the browser page that joins the call next; null for a call without a history. */
 export const connectionHistoryGrant = (
   hasHistory: boolean,
   call: { tenantId: TenantId; sessionId: SessionId },

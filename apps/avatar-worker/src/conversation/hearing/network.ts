@@ -1,7 +1,7 @@
 /// <reference path="./assets.d.ts" />
 /**
  * The network of Silero VAD 6.2 for 16 kHz: four convolutions, an LSTM cell and one output, the likelihood of speech in
- * 32 ms. scripts/convert-vad writes `silero-vad.bin` and compares its results with those of onnxruntime.
+ * 32 ms. scripts/convert-vad writes `silero-vad.bin` and compares the results of this network with those of onnxruntime.
  */
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";

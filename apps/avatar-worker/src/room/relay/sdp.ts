@@ -41,7 +41,7 @@ const MEDIA_ATTRIBUTES = [
 /** The library expects these lines, but does not use them. */
 const START = ["v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0"];
 
-/** The library parses the parts of a candidate in this order, and words in this case. */
+/** The library expects the parts of a candidate in this order, and its words in these upper or lower cases. */
 const CANDIDATE = lineOf(
   "candidate:[\\w+/-]{1,32} [12] (?:udp|UDP|(tcp|TCP)) (\\d{1,10}) ([\\w.:]{1,45}) " +
     `${PORT} typ (?:host|srflx|prflx|relay)(?: raddr ([\\w.:]{1,45}) rport ${PORT})?` +
@@ -121,7 +121,8 @@ export const cleanDescription = (
   if (lines[0] !== "v=0" || first === undefined || starts.length > MAX_SECTIONS) {
     throw new OutOfBounds("a session description");
   }
-  // An old server offers its tracks in an offer. A new server answers with more sections than it uses.
+  // An old server offers its tracks in an offer. In an answer, media is allowed: a new server answers with more sections
+  // than it uses.
   if (type === "offer" && lines.some((line) => MEDIA.test(line))) throw new OutOfBounds("a track for the avatar");
   const sections = starts.map((start, index) => lines.slice(start, starts[index + 1]));
   const session = lines.slice(1, first).filter(isSessionLine);

@@ -12,7 +12,7 @@ import { canFilterSystemCalls } from "../system-calls.ts";
 const PROBE = join(import.meta.dir, "escapes.testing.ts");
 const USER = 65_532;
 const isRoot = process.getuid?.() === 0;
-/** The image of the container runs as such a user, which its children share. */
+/** In the image of the container, the worker and its children run as one ordinary user. */
 const ORDINARY_USER = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
 const canRun = canFilterSystemCalls() && (!isRoot || Bun.which("setpriv") !== null);
 
@@ -42,7 +42,7 @@ const attempt = async (way: string, argument: string, namespaces = true) => {
 const startOther = () => startProcess([...ORDINARY_USER, "sleep", "1000"]);
 
 describe.skipIf(!canRun)("a child in the sandbox", () => {
-  test("a child, owning a pipe of another process: cannot kill it", async () => {
+  test("a child, making another process the owner of its pipe: cannot kill that process", async () => {
     const other = startOther();
     await Bun.sleep(200);
     await attempt("owner", String(other.pid), false);

@@ -31,7 +31,7 @@ export type Resampler = {
 export const createResampler = (rate: number): Resampler => {
   if (rate === SAMPLE_RATE) return { push: (samples) => samples, flush: () => new Float64Array(0) };
   const step = rate / SAMPLE_RATE;
-  /** Crossings of the sinc in a sample of the input. */
+  /** Zero crossings of the sinc for each sample of the input. */
   const scale = CUTOFF * Math.min(1, 1 / step);
   const reach = Math.ceil(CROSSINGS / scale);
   /** The input from `offset` on, with silence before it. */

@@ -23,7 +23,7 @@ begin
     from open cross join lateral (
       select * from public.calls one
       where one.tenant_id = open.tenant_id and one.session_id = open.id
-      offset 0 -- by the primary key: see report_usages
+      offset 0 -- so that the planner reads by the primary key: see report_usages
     ) call
     -- Other calls hold their whole requested length from the start: `MAX_SESSION_SECONDS` of the domain.
     where call.max_seconds > 1800 and call.max_seconds > open.reserved / open.price

@@ -1,5 +1,5 @@
--- Erases the segments of ended calls, except those of transcripts, and the speech under way. Lock order: the segments,
--- which are written only under the lock of the call. The calling function has locked the calls.
+-- Erases the speech under way of ended calls, and their segments. Segments of a stored transcript stay. Lock order: the
+-- segments, which are written only under the lock of the call. The calling function has locked the calls.
 create function rta.erase_histories(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 begin

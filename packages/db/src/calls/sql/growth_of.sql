@@ -1,6 +1,6 @@
--- The amount by which the hold of a call grows now: as many seconds as fit under the cap of every key of its lineage
--- and under the available balance, at least `least_seconds` or the rest of the requested length. Null: it does not
--- grow. `lacks_credits`: it does not grow for lack of available credits. A key that is not in `p_locked_keys` is being
+-- The amount by which the hold of a call grows now: `step_seconds`, or as many as the caps of all keys of its lineage,
+-- the available balance and the requested length allow. It grows by no less than `least_seconds`, except by the rest of
+-- the requested length. Null: it does not grow. `lacks_credits`: it does not grow for lack of available credits. A key that is not in `p_locked_keys` is being
 -- changed; then the next pass decides.
 --
 -- The calling function has locked the keys, the session, the call and its counters: so their values are current.
@@ -34,7 +34,7 @@ begin
     return;
   end if;
   v_least := least(p_terms.least_seconds, v_seconds);
-  -- `least` and `min` skip null: without a cap.
+  -- A key without a cap gives null, which `least` and `min` skip.
   select least(v_seconds, min((key.spend_limit_credit_micros - meter.settled - meter.reserved) / p_session.price)) into v_seconds
   from public.api_key_meters meter
   join public.api_keys key on key.tenant_id = meter.tenant_id and key.id = meter.api_key_id

@@ -8,9 +8,9 @@ create type rta.call_request as (
   ticket_id text,       -- the ticket that the request names; null without one
   new_ticket_id text,   -- the id of its ticket, if it gets a new one
   fingerprint text,
-  is_queued boolean,    -- set by a test outcome: the request is queued twice, even if a slot is free
+  is_queued boolean,    -- set by a test outcome: the request and its first repetition are queued, even if a slot is free
   awaits_agent boolean, -- whether an agent is dispatched into the room, and brings the avatar
-  join_url text,        -- the server of a brought room; null: our room is created. The next fields too
+  join_url text,        -- the server of a brought room. This and the next three: null when the service creates the room
   join_token bytea,
   token_digest bytea,
   agent_identity text,
@@ -45,7 +45,7 @@ create type rta.reported_call as (
   session_id text, generation integer, state text, used_seconds bigint, reason text,
   -- Null for a worker that cannot move calls.
   room_number integer, gap_count integer, gap_seconds integer,
-  lost_processes integer, -- the losses at workers with a current lease; null: not reported
+  lost_processes integer, -- how many processes the call has lost at this worker; null: not reported
   held_seconds integer -- for how long the call can go on, as the worker knows; null for a worker without growth
 );
 

@@ -1,7 +1,7 @@
 -- The work of a worker, for the calls that it lists: see sync_worker. A call whose lease has expired belongs to no
 -- worker: its reports are dropped (write_reports), and the sweep ends it. A call with an agent starts when the agent
 -- has brought the avatar. `history`: the newest segments (MAX_HISTORY_SEGMENTS), sealed. A call with the test outcome
--- that no avatar joins starts at no worker. `is_told`: nothing is recorded before the person knows it.
+-- `never_joined` is given to no worker. `is_told`: a fragment is stored, so the person was told of the recording.
 create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[], p_turns json) returns json
 language sql stable as $$
   with own as materialized (
@@ -12,7 +12,7 @@ language sql stable as $$
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
     cross join lateral (
       select * from public.usage_sessions one where one.tenant_id = slot.tenant_id and one.id = slot.session_id
-      offset 0 -- by the primary key: see report_usages
+      offset 0 -- so that the planner reads by the primary key: see report_usages
     ) session
     left join public.call_agents agent on agent.tenant_id = slot.tenant_id and agent.session_id = slot.session_id
     where slot.worker_id = p_worker_id and session.ended_at is null and session.expires_at > clock_timestamp()
@@ -48,7 +48,7 @@ language sql stable as $$
       from own join public.usage_sessions session on session.tenant_id = own.tenant_id and session.id = own.session_id
       left join lateral (
         select * from public.avatars one where one.tenant_id = session.tenant_id and one.id = session.avatar_id
-        offset 0 -- by the primary key: see report_usages
+        offset 0 -- so that the planner reads by the primary key: see report_usages
       ) avatar on true
       where own.room in ('exists', 'foreign') and (not own.has_agent or own.url is not null) and not exists (
         select from unnest(p_calls) listed where listed.session_id = own.session_id and listed.generation = own.generation

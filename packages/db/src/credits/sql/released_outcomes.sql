@@ -17,7 +17,7 @@ declare
       select session from public.usage_sessions session
       where p_outcomes[change.ordinality].kind = 'written'
         and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
-      offset 0 -- by the primary key
+      offset 0 -- so that the planner reads by the primary key
     ) found on true
     order by change.ordinality
   );

@@ -70,7 +70,7 @@ begin
         and tenant_id = p_callers[p_caller_at[claim.ordinality]].tenant_id
         and caller_id = p_callers[p_caller_at[claim.ordinality]].id
         and idempotency_claims.request = claim.request and idempotency_claims.idempotency_key = claim.idempotency_key
-      offset 0 -- by the primary key, even if the table was small when the plan was made
+      offset 0 -- so that the planner reads by the primary key, even if the table was small when the plan was made
     ) stored on true
     order by claim.ordinality
   );

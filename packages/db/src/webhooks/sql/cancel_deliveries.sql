@@ -56,7 +56,7 @@ begin
     left join lateral (
       select stored.ctid as place, stored.waits from public.webhook_deliveries stored
       where stored.tenant_id = target.tenant_id and stored.id = waiting.id
-      offset 0 -- by the primary key, not by the index of waiting deliveries
+      offset 0 -- so that the planner reads by the primary key, not by the index of waiting deliveries
       for no key update skip locked
     ) locked on true
   ),

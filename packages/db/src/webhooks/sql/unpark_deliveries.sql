@@ -26,7 +26,7 @@ begin
   left join lateral (
     select stored.ctid as place, stored.waits from public.webhook_deliveries stored
     where stored.tenant_id = next.tenant_id and stored.id = next.id
-    offset 0 -- by the primary key, not by the index of waiting deliveries: see report_usages
+    offset 0 -- so that the planner reads by the primary key, not by the index of waiting deliveries: see report_usages
     for no key update skip locked
   ) locked on true;
   if not v_are_locked then

@@ -7,6 +7,7 @@ import { isQueued, RealtimeAvatar } from "realtime-avatar/server";
 import { PUBLIC_URL } from "../../../test/support/api.ts";
 import { startCallApi } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
+import { UPLOADS_PER_MINUTE } from "./connection-histories.ts";
 
 const { api, spans, start, release, giveSlots, syncOf, tenantWith } = await startCallApi();
 const { client } = api.database.db;
@@ -70,6 +71,19 @@ describe("an upload", () => {
     for (let times = 0; times < 2; times++) await upload([observed(1), observed(2)]);
     await upload([observed(2, { connectionState: "reconnecting" })]);
     expect(await read()).toEqual([observed(1), observed(2), observed(3)] as never);
+  });
+
+  test("more often than a page needs: 429, without a statement; another call is not affected", async () => {
+    const { upload } = await callOf();
+    const other = await callOf();
+    const answers = await Promise.all(Array.from({ length: UPLOADS_PER_MINUTE }, () => upload([observed(1)])));
+    expect(answers.map(({ status }) => status)).toEqual(Array(UPLOADS_PER_MINUTE).fill(204));
+    spans.length = 0;
+    const refused = await upload([observed(2)]);
+    expectProblem(refused, "rate_limited");
+    expect(Number(refused.headers.get("retry-after"))).toBeWithin(1, 61);
+    expect(spans).toEqual([]);
+    expect((await other.upload([observed(1)])).status).toBe(204);
   });
 
   test("eight at once that wait for one lock: every observation is kept", async () => {

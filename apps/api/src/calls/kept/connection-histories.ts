@@ -19,6 +19,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import { readBody } from "../../http/body.ts";
+import { createLimiter, rateLimited } from "../../http/limits/rate-limit.ts";
 import { operations, type RouteDetail } from "../../http/operation.ts";
 import { runWrite } from "../../http/problem.ts";
 import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
@@ -34,6 +35,11 @@ const OPERATIONS = operations({
     success: { status: 200, description: "The observations, oldest first.", schema: ConnectionHistory },
   },
 });
+
+/** Uploads of the pages of one call, in a minute. The SDK makes at most 240 observations in a call. */
+export const UPLOADS_PER_MINUTE = 120;
+/** Maximum number of separately counted calls in memory. About 3 MB. */
+const MAX_COUNTED_CALLS = 4096;
 
 /** The operation is hidden: its address comes from the grant of a call. */
 const UPLOAD: RouteDetail = { isHidden: true };
@@ -60,22 +66,28 @@ export const connectionHistoryGrant = (
 ): ConnectionHistoryGrant | null =>
   hasHistory ? newConnectionHistoryGrant(call, { origin: publicUrl(), secret: sessionSecret, now }) : null;
 
-const uploadRoute = ({ clock, databases, sessionSecret }: Dependencies) =>
-  new Elysia({ name: "connection-history-uploads", prefix: CONNECTION_HISTORIES_PATH }).use(withRequestContext).post(
-    "",
-    async ({ request, set, requestContext }) => {
-      const token = /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-      const page = readConnectionHistoryToken(token, sessionSecret, clock());
-      if (page === null) throw new Problem("invalid_credentials", "Send the token of the grant, as a bearer token.");
-      const upload = await readBody(request, requestContext, UploadConnectionHistory);
-      if (upload.sessionId !== page.sessionId) throw notFound();
-      const db = databases.ofTenant(page.tenantId).until(requestContext);
-      if (!(await runWrite(() => addObservations(db, page, storedObservations(upload, page))))) throw notFound();
-      set.status = 204;
-      return "";
-    },
-    { detail: UPLOAD },
-  );
+const uploadRoute = ({ clock, databases, sessionSecret, redis }: Dependencies) => {
+  const countUpload = createLimiter("connection-histories", UPLOADS_PER_MINUTE, 60, redis, MAX_COUNTED_CALLS);
+  return new Elysia({ name: "connection-history-uploads", prefix: CONNECTION_HISTORIES_PATH })
+    .use(withRequestContext)
+    .post(
+      "",
+      async ({ request, set, requestContext }) => {
+        const token = /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+        const page = readConnectionHistoryToken(token, sessionSecret, clock());
+        if (page === null) throw new Problem("invalid_credentials", "Send the token of the grant, as a bearer token.");
+        const { isAllowed, resetMs } = await countUpload(page.sessionId);
+        if (!isAllowed) throw rateLimited(`A call can have ${UPLOADS_PER_MINUTE} uploads in a minute.`, resetMs);
+        const upload = await readBody(request, requestContext, UploadConnectionHistory);
+        if (upload.sessionId !== page.sessionId) throw notFound();
+        const db = databases.ofTenant(page.tenantId).until(requestContext);
+        if (!(await runWrite(() => addObservations(db, page, storedObservations(upload, page))))) throw notFound();
+        set.status = 204;
+        return "";
+      },
+      { detail: UPLOAD },
+    );
+};
 
 export const connectionHistoryRoutes = (dependencies: Dependencies) => {
   const { callRetentionDays } = dependencies.config;

@@ -18,10 +18,12 @@ const said = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1 }
  */
 const world = ({ fails = 0, loses = 0, isOld = false, times = { wait: 60_000, last: 60_000 } } = {}) => {
   const reports: TranscriptReport[] = [];
+  const sentAt: number[] = [];
   const kept: string[] = [];
   const speaking: (string | null)[] = [];
   const transcript = async (_: string, report: TranscriptReport) => {
     reports.push(report);
+    sentAt.push(performance.now());
     await Promise.resolve();
     if (isOld && report.segments.some(({ tool_calls }) => tool_calls)) throw new RefusedRequest(422);
     if (fails-- > 0) throw new Error("the service does not respond");
@@ -31,7 +33,7 @@ const world = ({ fails = 0, loses = 0, isOld = false, times = { wait: 60_000, la
     if (loses-- > 0) throw new Error("the response was lost");
     return { next: kept.length };
   };
-  return { reports, kept, speaking, sender: createTranscriptSender(CALL, { transcript }, times) };
+  return { reports, sentAt, kept, speaking, sender: createTranscriptSender(CALL, { transcript }, times) };
 };
 
 describe("the segments of a call", () => {
@@ -117,6 +119,14 @@ describe("the end of a call", () => {
     await sender.finish();
     expect(kept).toEqual([]);
     await until(() => kept.length === 1);
+  });
+
+  test("a last report that fails: sent again twice as soon as an earlier one, because the transcript waits for it", async () => {
+    const { sender, sentAt } = world({ fails: 4 });
+    await sender.finish();
+    const pauses = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
+    expect(pauses).toHaveLength(4);
+    expect(Math.min(...pauses)).toBeLessThan(450);
   });
 
   test("a service that never responds: given up", async () => {

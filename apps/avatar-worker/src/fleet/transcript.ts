@@ -11,8 +11,8 @@ import { RefusedRequest, type Service } from "./service.ts";
 
 /** A larger report has only one segment. */
 const MAX_REPORT_BYTES = 64 * 1024;
-/** The pause after a failed report. */
-const RETRY_MS = 500;
+/** The pause after a failed report, and after a failed last report: the transcript waits for that one. */
+const RETRY_MS = { report: 500, last: 250 };
 /** How often speech in progress is sent. Its beginning is sent at once. */
 const SPEAKING_MS = 1000;
 /**
@@ -158,7 +158,7 @@ export const createTranscriptSender = (
         // A replica of an older release refuses tool calls.
         if (error instanceof RefusedRequest && error.status === 422) waiting.dropCalls();
         speech.failed();
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await new Promise((resolve) => setTimeout(resolve, endsAt === null ? RETRY_MS.report : RETRY_MS.last));
       }
     }
   };

@@ -282,6 +282,48 @@ describe("another sender", () => {
     await rest.stop();
   });
 
+  /** The database, which refuses the statements of a function while `refuses()`. `refusals`: their times. */
+  const failing = (name: string, refuses: () => boolean) => {
+    const refusals: number[] = [];
+    const run: typeof db.run = (text, parameters, ...rest) => {
+      if (!text.includes(name) || !refuses()) return db.run(text, parameters, ...rest);
+      refusals.push(performance.now());
+      return Promise.reject(new Error("the database is down"));
+    };
+    return { refusals, db: { ...db, run } };
+  };
+
+  test("a database that is down: asked again within a second, so that a transcript comes soon after an outage", async () => {
+    const down = failing("claim_transcripts", () => down.refusals.length < 5);
+    const patient = startSender({}, { db: down.db, timing: SENDER_TIMING });
+    const { id } = await endedCall("/outage", ["Hello"]);
+    await until(() => isGone(id));
+    await patient.stop();
+    // A busy machine can lengthen a pause, and shortens none.
+    const pauses = down.refusals.slice(1).map((at, index) => at - (down.refusals[index] ?? 0));
+    expect(Math.min(...pauses)).toBeLessThan(600);
+  });
+
+  test("a database that is down while an outcome is recorded: recorded when it is back, and not sent again", async () => {
+    const down = failing("finish_transcript", () => down.refusals.length < 6);
+    const patient = startSender({}, { db: down.db });
+    const { id } = await endedCall("/recorded-later", ["Hello"]);
+    await until(() => isGone(id));
+    await patient.stop();
+    expect(down.refusals).toHaveLength(6);
+    expect(receiver.at("/recorded-later")).toHaveLength(1);
+  });
+
+  test("a worker that stops while the database is down: stops, although an outcome is not recorded", async () => {
+    const down = failing("finish_transcript", () => true);
+    const stopping = startSender({}, { db: down.db, timing: { ...SENDER_TIMING, idleMs: 20, stopMs: 50 } });
+    const { id } = await endedCall("/not-recorded", ["Hello"]);
+    await until(() => down.refusals.length > 0);
+    await stopping.stop();
+    expect(await isGone(id)).toBe(false);
+    expect(lines.some((line) => line.includes("failed to send a transcript") && line.includes(id))).toBe(true);
+  });
+
   test("a tenant whose receiver does not respond: the transcripts of others are delivered meanwhile", async () => {
     statuses.set("/slow", "hang");
     const slow = await newTenant();

@@ -29,8 +29,11 @@ export const TRANSCRIPT_SENDS = 64;
  */
 const MAX_BATCH = 16;
 const PER_TENANT = 4;
-/** The maximum number of attempts to record an outcome. */
-const RECORD_ATTEMPTS = 3;
+/**
+ * The pause after a failed claim or record. A transcript is due seconds after its call, so it is shorter than that of
+ * webhooks. The pool also tries to connect to a database that is down this often.
+ */
+const FAILED_MS = 250;
 
 const NOT_READABLE =
   "a transcript cannot be opened: WEBHOOK_SECRET_KEY, or DATA_DIR, is not that of the API that has started its call";
@@ -91,18 +94,22 @@ const attempt = async (
 
 type Ended = Parameters<typeof finishTranscript>[2];
 
-/** Records the outcome of an attempt, and returns whether its lease was still held. */
+/**
+ * Records the outcome of an attempt, and returns whether its lease was still held. While the database fails, tries again
+ * until `leaseEndsAt`, because the transcript is sent again then. Throws the last error, also when the worker stops.
+ */
 const record = async (
-  { db, timing }: TranscriptSenderOptions,
+  { db }: TranscriptSenderOptions,
   transcript: ClaimedTranscript,
   ended: Ended,
+  { leaseEndsAt, stopping }: { leaseEndsAt: number; stopping: AbortSignal },
 ): Promise<boolean> => {
-  for (let attempts = 1; ; attempts++) {
+  for (;;) {
     try {
       return await finishTranscript(db, transcript, ended);
     } catch (error) {
-      if (attempts === RECORD_ATTEMPTS) throw error;
-      await Bun.sleep(timing.failedMs);
+      if (stopping.aborted || performance.now() + FAILED_MS > leaseEndsAt) throw error;
+      await Bun.sleep(FAILED_MS);
     }
   }
 };
@@ -114,6 +121,7 @@ export const startTranscriptSender = (options: TranscriptSenderOptions): Transcr
   let hasCrashed = false;
 
   const send = async (transcript: ClaimedTranscript, lease: string): Promise<void> => {
+    const leaseEndsAt = performance.now() + 1000 * timing.leaseSeconds;
     const result = await attempt(options, transcript, handBack.signal);
     const { class: attemptClass, outcome, delayMs, durationMs } = result;
     const { tenantId, sessionId } = transcript;
@@ -122,14 +130,20 @@ export const startTranscriptSender = (options: TranscriptSenderOptions): Transcr
     tracing?.record("transcript_attempt", Date.now() - durationMs, attributes, attemptClass !== "delivered");
     if (hasCrashed) return;
     const isAttempt = attemptClass !== "handed_back";
-    const isHeld = await record(options, transcript, { lease, delayMs, isAttempt });
+    const isHeld = await record(
+      options,
+      transcript,
+      { lease, delayMs, isAttempt },
+      { leaseEndsAt, stopping: handBack.signal },
+    );
     if (!isHeld || outcome === "retry") return;
     metrics?.transcriptEnded(outcome === "delivered" ? "delivered" : "given_up");
     if (outcome === "delivered") return;
     log.warn({ tenantId, session: sessionId, class: attemptClass }, "a transcript is given up, and deleted");
   };
   const loop = startClaimLoop({
-    ...{ name: "transcripts", log, random, places: sends, timing },
+    ...{ name: "transcripts", log, random, places: sends },
+    timing: { idleMs: timing.idleMs, failedMs: FAILED_MS },
     claim: ({ limit, ...claim }) =>
       claimTranscripts(db, {
         ...{ ...claim, leaseSeconds: timing.leaseSeconds, perTenant: PER_TENANT },

@@ -320,7 +320,7 @@ describe("the waiting of the client", () => {
   });
 
   test("an attempt, longer than attemptTimeoutMs: aborted, and the next attempt starts", async () => {
-    const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 300 });
+    const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 1000 });
     for (const outcome of ["hang", "drip"] as const) {
       gateway.outcomes = [outcome];
       const name = newName();

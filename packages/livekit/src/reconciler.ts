@@ -23,6 +23,7 @@ import { describeError } from "@realtime-avatar/db/connection/errors";
 import { roomPrefix, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ReconcilerStats } from "@realtime-avatar/runtime/metrics/calls";
+import { pause } from "@realtime-avatar/runtime/pause";
 import type { SpanAttributes, Tracing } from "@realtime-avatar/runtime/tracing";
 import { LivekitError, type Rooms } from "./rooms.ts";
 
@@ -261,14 +262,14 @@ const checkAutoCreate = async ({ rooms, stats, log }: State): Promise<void> => {
  * several processes do not coincide.
  */
 const repeat = async (
-  { isStopping, failed }: State,
+  { failed }: State,
   intervalMs: number,
-  stopped: Promise<void>,
+  stopping: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> => {
-  while (!isStopping()) {
+  while (!stopping.aborted) {
     await work().catch(failed);
-    await Promise.race([Bun.sleep(intervalMs * (0.75 + Math.random() / 4)), stopped]);
+    await pause(intervalMs * (0.75 + Math.random() / 4), stopping);
   }
 };
 
@@ -294,14 +295,13 @@ const createState = (options: ReconcilerOptions, isStopping: () => boolean): Sta
 /** Starts a reconciler. */
 export const startReconciler = (options: ReconcilerOptions): Reconciler => {
   const { intervalsMs = INTERVALS_MS } = options;
-  const stopping = Promise.withResolvers<void>();
-  let isStopping = false;
-  const state = createState(options, () => isStopping);
+  const stopping = new AbortController();
+  const state = createState(options, () => stopping.signal.aborted);
   const compare = createComparison(state);
   const deletion = createDeletion(state);
   const running = Promise.all([
-    repeat(state, intervalsMs.end, stopping.promise, async () => deletion.start(await endCalls(state))),
-    repeat(state, intervalsMs.list, stopping.promise, async () => {
+    repeat(state, intervalsMs.end, stopping.signal, async () => deletion.start(await endCalls(state))),
+    repeat(state, intervalsMs.list, stopping.signal, async () => {
       state.lists++;
       await awaitAgents(state).catch(state.failed);
       await traced(state, "compare_rooms", {}, compare, (changes) => changes);
@@ -311,8 +311,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
   return {
     stats: () => ({ ...state.stats }),
     stop: async () => {
-      isStopping = true;
-      stopping.resolve();
+      stopping.abort();
       await running;
       await deletion.ended();
     },

@@ -5,6 +5,7 @@
  */
 import { printableLines } from "@realtime-avatar/domain/text";
 import { type Logger, type LogOutput, passLine } from "@realtime-avatar/runtime/log";
+import { pause } from "@realtime-avatar/runtime/pause";
 
 /** The pause before a child is started again: doubled each time, up to the maximum. */
 const FIRST_PAUSE_MS = 1000;
@@ -59,8 +60,7 @@ export type Child = {
 export const createChild = (options: ChildOptions): Child => {
   const { name, command, variables, log, logOutput, isTerminal, firstPauseMs = FIRST_PAUSE_MS } = options;
   const { onError = (line) => process.stderr.write(printableLines(line)) } = options;
-  const stopping = Promise.withResolvers<void>();
-  let isStopping = false;
+  const stopping = new AbortController();
   let running: Promise<void> | null = null;
   let child: Bun.Subprocess<"pipe", "pipe", "pipe"> | null = null;
 
@@ -82,18 +82,19 @@ export const createChild = (options: ChildOptions): Child => {
     // A process that the child has started can outlive it, and hold its output open.
     await Promise.race([Promise.all(output), Bun.sleep(OUTPUT_MS)]);
     const { exitCode: code, signalCode: signal } = started;
-    if (!isStopping) log.warn({ code, signal: signal ?? undefined }, `the ${name} has ended; starting it again`);
+    if (!stopping.signal.aborted)
+      log.warn({ code, signal: signal ?? undefined }, `the ${name} has ended; starting it again`);
   };
 
   const run = async (): Promise<void> => {
-    for (let pauseMs = firstPauseMs; !isStopping; ) {
+    for (let pauseMs = firstPauseMs; !stopping.signal.aborted; ) {
       const startedAt = performance.now();
       await runOnce().catch((error: unknown) => {
         const code = error instanceof Error && "code" in error ? error.code : "unknown";
         log.warn({ code }, `the ${name} does not start; trying again`);
       });
       if (performance.now() - startedAt > STEADY_MS) pauseMs = firstPauseMs;
-      await Promise.race([Bun.sleep(pauseMs * (0.75 + Math.random() / 2)), stopping.promise]);
+      await pause(pauseMs * (0.75 + Math.random() / 2), stopping.signal);
       pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     }
   };
@@ -103,8 +104,7 @@ export const createChild = (options: ChildOptions): Child => {
       running ??= run();
     },
     stop: async () => {
-      isStopping = true;
-      stopping.resolve();
+      stopping.abort();
       const stopped = child;
       await stopped?.stdin.end();
       const timer = setTimeout(() => stopped?.kill("SIGKILL"), STOP_MS);

@@ -16,13 +16,14 @@ import {
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { createLog } from "@realtime-avatar/runtime/log";
+import type { pause } from "@realtime-avatar/runtime/pause";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { assigned } from "../../test/support/assigned.ts";
 import { type ConversationSettings, readConversationSettings } from "../conversation/settings.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import { RefusedRequest } from "./service.ts";
 import { ownSlots } from "./slots.ts";
-import { type Pause, startSync } from "./sync.ts";
+import { startSync } from "./sync.ts";
 
 const pictures = { renderer: "portrait", label: "AI" } as const;
 
@@ -108,7 +109,7 @@ const file = () => Promise.reject(new Error("no file"));
 const workerWith = (
   respond: (number: number, request: SyncRequest) => Promise<SyncResponse>,
   features: string[] = [],
-  pause?: Pause,
+  wait?: typeof pause,
   conversation: ConversationSettings | null = null,
 ) => {
   const requests: SyncRequest[] = [];
@@ -129,7 +130,7 @@ const workerWith = (
       speech: FLITE_SETTINGS,
       pictures,
     },
-    pause,
+    wait,
   );
   return { requests, stop };
 };
@@ -140,12 +141,12 @@ const workerWith = (
 const recordPauses = (isLast: (ms: number, number: number) => boolean) => {
   const all: number[] = [];
   const last = Promise.withResolvers<number[]>();
-  const pause: Pause = async (ms, signal) => {
+  const wait: typeof pause = async (ms, signal) => {
     if (signal.aborted || !isLast(ms, all.push(ms))) return;
     last.resolve([...all]);
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   };
-  return { pause, until: last.promise };
+  return { wait, until: last.promise };
 };
 /** Never settles, like a sync that waits at the service. */
 const waits = () => new Promise<SyncResponse>(() => {});
@@ -173,16 +174,16 @@ const firstSyncs = async (
 };
 
 test("a response, even a fast one: the next sync is sent without a pause", async () => {
-  const { pause, until } = recordPauses((_, number) => number === 3);
-  const { stop } = workerWith(async () => lease, [], pause);
+  const { wait, until } = recordPauses((_, number) => number === 3);
+  const { stop } = workerWith(async () => lease, [], wait);
   expect(await until).toEqual([0, 0, 0]);
   await stop();
 });
 
 test("a service without news that does not wait: pauses after some syncs", async () => {
   const ended = { session_id: "ses_x" as SessionId, generation: 1, reason: null };
-  const { pause, until } = recordPauses((ms) => ms > 0);
-  const { requests, stop } = workerWith(async () => ({ ...lease, end: [ended] }), [], pause);
+  const { wait, until } = recordPauses((ms) => ms > 0);
+  const { requests, stop } = workerWith(async () => ({ ...lease, end: [ended] }), [], wait);
   const pauses = await until;
   expect(pauses.length).toBeGreaterThan(4);
   expect(pauses.at(-1)).toBeWithin(1, 501);
@@ -191,8 +192,8 @@ test("a service without news that does not wait: pauses after some syncs", async
 });
 
 test("a service that fails: retries with pauses, the first before the worker counts as lost", async () => {
-  const { pause, until } = recordPauses((_, number) => number === 5);
-  const { stop } = workerWith(() => Promise.reject(new Error("away")), [], pause);
+  const { wait, until } = recordPauses((_, number) => number === 5);
+  const { stop } = workerWith(() => Promise.reject(new Error("away")), [], wait);
   expect(await until).toEqual([100, 250, 500, 500, 500]);
   await stop();
 });

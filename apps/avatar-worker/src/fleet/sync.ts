@@ -22,6 +22,7 @@ import {
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import { pause } from "@realtime-avatar/runtime/pause";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { type ConversationSettings, conversationCatalog } from "../conversation/settings.ts";
 import { countTokens } from "../conversation/usage-meter.ts";
@@ -189,20 +190,6 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
   };
 };
 
-/** Waits for `ms` milliseconds, or until `signal`. */
-export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
-const pauseByClock: Pause = (ms, signal) =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-  });
-
 /** The states of calls for the service. */
 const statesOf = (calls: readonly ReportedCall[]): string =>
   JSON.stringify(
@@ -322,8 +309,8 @@ const handOver = async (
   while (isServed() && performance.now() < endsAt) await new Promise((next) => setTimeout(next, HANDOVER_POLL_MS));
 };
 
-/** Syncs until `stop`. At any time, one sync waits at the service for work. `pause`: waits between two syncs. */
-export const startSync = (parts: SyncParts, pause: Pause = pauseByClock, handoverMs = HANDOVER_MS): Sync => {
+/** Syncs until `stop`. At any time, one sync waits at the service for work. `wait`: waits between two syncs. */
+export const startSync = (parts: SyncParts, wait = pause, handoverMs = HANDOVER_MS): Sync => {
   const { service, slots, log, traces } = parts;
   // Aborted by a change. The waiting sync is then sent again with the change.
   let change = new AbortController();
@@ -379,7 +366,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock, handove
   const loop = (async () => {
     while (!isStopping) {
       const { signal } = change;
-      await pause(await syncOnce(signal), signal);
+      await wait(await syncOnce(signal), signal);
       if (!signal.aborted) continue;
       await new Promise((next) => setTimeout(next, BATCH_MS));
       change = new AbortController();

@@ -2,6 +2,7 @@
  * Runs the sweeps independently of each other, at random intervals, so that those of several workers do not coincide.
  */
 import type { Logger } from "@realtime-avatar/runtime/log";
+import { pause } from "@realtime-avatar/runtime/pause";
 import { errorText } from "../jobs/run-job.ts";
 
 export type Sweep = {
@@ -27,10 +28,9 @@ const LOG_INTERVAL_MS = 60_000;
 export const startSweeps = (sweeps: readonly Sweep[], log: Logger): { stop(): Promise<void> } => {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   const repeat = async ({ name, intervalMs, run }: Sweep): Promise<void> => {
     let loggedAt = Number.NEGATIVE_INFINITY;
-    await Promise.race([Bun.sleep(intervalMs * FIRST_PART * Math.random()), stopped]);
+    await pause(intervalMs * FIRST_PART * Math.random(), signal);
     while (!signal.aborted) {
       try {
         const removed = await run(signal);
@@ -41,7 +41,7 @@ export const startSweeps = (sweeps: readonly Sweep[], log: Logger): { stop(): Pr
           log.warn({ sweep: name, error: errorText(error) }, "a sweep has failed; trying again");
         }
       }
-      await Promise.race([Bun.sleep(intervalMs * (0.5 + Math.random())), stopped]);
+      await pause(intervalMs * (0.5 + Math.random()), signal);
     }
   };
   const running = sweeps.map(repeat);

@@ -3,6 +3,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type FinishedDelivery, finishDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import { pause } from "@realtime-avatar/runtime/pause";
 import { errorText } from "../jobs/run-job.ts";
 
 /** The maximum number of outcomes in one statement. */
@@ -30,8 +31,7 @@ export const createRecorder = (
   onRecorded: () => void,
 ): Recorder => {
   const waiting: Finished[] = [];
-  const stopping = Promise.withResolvers<void>();
-  let isStopping = false;
+  const stopping = new AbortController();
   let recording: Promise<void> | null = null;
   let loggedAt = Number.NEGATIVE_INFINITY;
   /**
@@ -55,11 +55,11 @@ export const createRecorder = (
         loggedAt = performance.now();
         log.warn({ error: errorText(error) }, "failed to record deliveries; retrying");
       }
-      await Promise.race([Bun.sleep(FAILED_PAUSE_MS), stopping.promise]);
+      await pause(FAILED_PAUSE_MS, stopping.signal);
     }
   };
   const recordAll = async (): Promise<void> => {
-    while (waiting.length > 0 && !isStopping) await recordSome();
+    while (waiting.length > 0 && !stopping.signal.aborted) await recordSome();
     recording = null;
   };
   return {
@@ -68,8 +68,7 @@ export const createRecorder = (
       recording ??= recordAll();
     },
     stop: async () => {
-      isStopping = true;
-      stopping.resolve();
+      stopping.abort();
       await recording;
       for (let left = waiting.length; left > 0; left = waiting.length < left ? waiting.length : 0) await recordSome();
     },

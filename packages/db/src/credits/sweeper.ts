@@ -4,6 +4,7 @@
  * its tenant sweeps it first.
  */
 
+import { setTimeout as pause } from "node:timers/promises";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { describeError } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
@@ -90,8 +91,7 @@ const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boole
 /** Starts a sweeper. A failed pass is logged. The next pass tries again. */
 export const startSweeper = (options: SweeperOptions): Sweeper => {
   const { log, intervalMs = SWEEP_INTERVAL_MS } = options;
-  const stopping = Promise.withResolvers<void>();
-  let isStopping = false;
+  const stopping = new AbortController();
   let swept = 0;
   /** The lag according to the last list of overdue tenants, and the time of that list. */
   let known = { lagSeconds: 0, at: performance.now() };
@@ -99,7 +99,7 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
 
   const pass = async (): Promise<Pass> => {
     const at = performance.now();
-    const done = await sweepOnce(options, () => isStopping).catch((error: unknown) => ({
+    const done = await sweepOnce(options, () => stopping.signal.aborted).catch((error: unknown) => ({
       swept: 0,
       lagSeconds: null,
       isBehind: false,
@@ -120,10 +120,11 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
     return { ...done, lagSeconds };
   };
   const run = async (): Promise<void> => {
-    while (!isStopping) {
+    while (!stopping.signal.aborted) {
       const { isBehind, failures } = await pass();
-      const pause = isBehind && failures.length === 0 ? Math.min(BUSY_INTERVAL_MS, intervalMs) : intervalMs;
-      await Promise.race([Bun.sleep(pause * (0.5 + Math.random())), stopping.promise]);
+      const pauseMs = isBehind && failures.length === 0 ? Math.min(BUSY_INTERVAL_MS, intervalMs) : intervalMs;
+      // Rejects when the sweeper stops.
+      await pause(pauseMs * (0.5 + Math.random()), undefined, { signal: stopping.signal }).catch(() => {});
     }
   };
   const running = run();
@@ -131,8 +132,7 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
     // The lag grows from the last list on, so that it also shows a sweeper that fails or hangs.
     stats: () => ({ swept, lagSeconds: known.lagSeconds + (performance.now() - known.at) / 1000 }),
     stop: () => {
-      isStopping = true;
-      stopping.resolve();
+      stopping.abort();
       return running;
     },
   };

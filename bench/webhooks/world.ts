@@ -3,6 +3,7 @@ import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
+import { createUntilDue } from "../../apps/worker/src/jobs/due-work.ts";
 import { createPoster } from "../../apps/worker/src/remote/post.ts";
 import type { Network } from "../../apps/worker/src/remote/request.ts";
 import { SENDER_TIMING, type Sender, startSender } from "../../apps/worker/src/webhooks/sender.ts";
@@ -64,4 +65,5 @@ export const startOwn = (db: Db, { network }: Receiver): Sender =>
     userAgent: "realtime-avatar/bench",
     sends: 1000,
     timing: SENDER_TIMING,
+    untilDue: createUntilDue(db)("deliveries"),
   });

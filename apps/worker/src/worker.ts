@@ -7,7 +7,7 @@ import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import { transcriptStats } from "@realtime-avatar/db/calls/transcripts";
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { isOneOfSeveral, randomFor } from "@realtime-avatar/db/connection/which-database";
+import { forEachDatabase, randomFor } from "@realtime-avatar/db/connection/which-database";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { type Databases, readAll } from "@realtime-avatar/db/databases/databases";
 import { startInEach } from "@realtime-avatar/db/databases/start-in-each";
@@ -34,6 +34,7 @@ import { version } from "../package.json";
 import { createInspect } from "./assets/inspect.ts";
 import { createProcessAsset } from "./assets/process.ts";
 import { readConfig, type WorkerConfig } from "./config.ts";
+import { createUntilDue } from "./jobs/due-work.ts";
 import type { JobHandlers } from "./jobs/handler.ts";
 import { startJobLoop } from "./jobs/loop.ts";
 import { JOB_TIMING } from "./jobs/run-job.ts";
@@ -51,7 +52,7 @@ import { startTranscriptSender, TRANSCRIPT_SENDS } from "./transcripts/sender.ts
 import { createRenderJob } from "./videos/job.ts";
 import { createRenderVideo } from "./videos/render.ts";
 import { signVideo } from "./videos/sign.ts";
-import { SENDER_TIMING, startSender, TIMING_OF_SEVERAL } from "./webhooks/sender.ts";
+import { SENDER_TIMING, startSender } from "./webhooks/sender.ts";
 
 /** The maximum time for reading the numbers of the queue. */
 const QUEUE_STATS_MS = 2000;
@@ -85,11 +86,17 @@ const serveHealth = (config: WorkerConfig, databases: Databases, metrics: Metric
   return { url: server.url.href, metrics: metricsServer ? `${metricsServer.url.href}metrics` : undefined };
 };
 
-type Shared = { databases: Databases; log: Logger; metrics: Metrics | null; tracing: Tracing | null };
+type Shared = {
+  databases: Databases;
+  log: Logger;
+  metrics: Metrics | null;
+  tracing: Tracing | null;
+  untilDueIn(db: Db): ReturnType<typeof createUntilDue>;
+};
 
 /** Starts the job loop, the joiner of recordings, and the sweeps. */
 const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): Promise<void> => {
-  const { databases, log, metrics } = shared;
+  const { databases, log, metrics, untilDueIn } = shared;
   const origin = (): never => {
     throw new Error("The worker signs no URL.");
   };
@@ -121,6 +128,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   const loop = startJobLoop({
     ...parts,
     handlersOf,
+    untilDueIn: (db) => untilDueIn(db)("jobs"),
     timing: JOB_TIMING,
     concurrency: config.jobs,
     slotsPerTenant: config.jobsPerTenant,
@@ -128,7 +136,11 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   metrics?.showRecordings(() => readAll(databases, recordingStats, QUEUE_STATS_MS));
   const joiners = startInEach(databases, (db) =>
     // All databases share the places evenly.
-    startJoiner({ ...parts, db, sign, joins: Math.ceil(JOINS / databases.all().length), timing: JOINER_TIMING }),
+    startJoiner({
+      ...{ ...parts, db, sign, untilDue: untilDueIn(db)("recordings") },
+      joins: Math.ceil(JOINS / databases.all().length),
+      timing: JOINER_TIMING,
+    }),
   );
   // Without a signal, an uncaught exception has ended the worker.
   atExit(async (signal) => {
@@ -142,7 +154,7 @@ const startWebhooks = async (
   shared: Shared,
   atExit: AtExit,
 ): Promise<void> => {
-  const { databases, log, metrics } = shared;
+  const { databases, log, metrics, untilDueIn } = shared;
   metrics?.showWebhooks(() => readAll(databases, webhookStats, QUEUE_STATS_MS));
   metrics?.showTranscripts(() => readAll(databases, transcriptStats, QUEUE_STATS_MS));
   const poster = createPoster(webhooks);
@@ -151,10 +163,14 @@ const startWebhooks = async (
     ...{ ...shared, db, random: secureRandom, poster, sealingKey, userAgent: `realtime-avatar/${version}` },
     // All databases share the places evenly.
     sends: Math.ceil(sends / databases.all().length),
-    timing: isOneOfSeveral(db) ? TIMING_OF_SEVERAL : SENDER_TIMING,
+    timing: SENDER_TIMING,
   });
-  const senders = startInEach(databases, (db) => startSender({ ...options(db, webhookSends), assetOrigin }));
-  const transcripts = startInEach(databases, (db) => startTranscriptSender(options(db, TRANSCRIPT_SENDS)));
+  const senders = startInEach(databases, (db) =>
+    startSender({ ...options(db, webhookSends), untilDue: untilDueIn(db)("deliveries"), assetOrigin }),
+  );
+  const transcripts = startInEach(databases, (db) =>
+    startTranscriptSender({ ...options(db, TRANSCRIPT_SENDS), untilDue: untilDueIn(db)("transcripts") }),
+  );
   atExit(async (signal) => {
     await Promise.all([senders.stop(signal === null), transcripts.stop(signal === null)]);
     poster.close();
@@ -201,8 +217,10 @@ const start = async (atExit: AtExit): Promise<void> => {
   const { description: sandbox } = await confinementOfMachine();
   if (process.platform === "linux" && !sandbox.files)
     log.warn("the kernel has no Landlock: a child that opens a file is not confined to its own files");
-  await startJobs(config, { databases, log, metrics, tracing }, atExit);
-  await startWebhooks(config, { databases, log, metrics, tracing }, atExit);
+  const untilDueIn = forEachDatabase((db) => createUntilDue(db));
+  const shared = { databases, log, metrics, tracing, untilDueIn };
+  await startJobs(config, shared, atExit);
+  await startWebhooks(config, shared, atExit);
   const addresses = isChild ? { pid: process.pid } : serveHealth(config, databases, metrics, atExit);
   log.info(
     { ...addresses, sandbox },

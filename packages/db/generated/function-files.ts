@@ -121,135 +121,136 @@ import file123 from "../src/credits/sql/session_records.sql" with { type: "text"
 import file124 from "../src/credits/sql/store_session_changes.sql" with { type: "text" };
 import file125 from "../src/credits/sql/sweep_sessions.sql" with { type: "text" };
 import file6 from "../src/credits/sql/types.sql" with { type: "text" };
-import file126 from "../src/idempotency/sql/all_written.sql" with { type: "text" };
-import file127 from "../src/idempotency/sql/claim_idempotency_keys.sql" with { type: "text" };
-import file128 from "../src/idempotency/sql/claim_write.sql" with { type: "text" };
-import file129 from "../src/idempotency/sql/delete_refused_claims.sql" with { type: "text" };
-import file130 from "../src/idempotency/sql/refuse_write.sql" with { type: "text" };
-import file131 from "../src/idempotency/sql/store_response_fields.sql" with { type: "text" };
-import file132 from "../src/idempotency/sql/stored_response_fields.sql" with { type: "text" };
+import file126 from "../src/due-work/sql/find_due_work.sql" with { type: "text" };
+import file127 from "../src/idempotency/sql/all_written.sql" with { type: "text" };
+import file128 from "../src/idempotency/sql/claim_idempotency_keys.sql" with { type: "text" };
+import file129 from "../src/idempotency/sql/claim_write.sql" with { type: "text" };
+import file130 from "../src/idempotency/sql/delete_refused_claims.sql" with { type: "text" };
+import file131 from "../src/idempotency/sql/refuse_write.sql" with { type: "text" };
+import file132 from "../src/idempotency/sql/store_response_fields.sql" with { type: "text" };
+import file133 from "../src/idempotency/sql/stored_response_fields.sql" with { type: "text" };
 import file7 from "../src/idempotency/sql/types.sql" with { type: "text" };
-import file133 from "../src/jobs/sql/claim_job.sql" with { type: "text" };
-import file134 from "../src/jobs/sql/count_jobs.sql" with { type: "text" };
-import file135 from "../src/jobs/sql/delete_job_of.sql" with { type: "text" };
-import file136 from "../src/jobs/sql/end_attempt.sql" with { type: "text" };
-import file137 from "../src/jobs/sql/end_job.sql" with { type: "text" };
-import file138 from "../src/jobs/sql/free_slot.sql" with { type: "text" };
-import file139 from "../src/jobs/sql/give_back_job.sql" with { type: "text" };
-import file140 from "../src/jobs/sql/insert_job.sql" with { type: "text" };
-import file141 from "../src/jobs/sql/renew_job.sql" with { type: "text" };
-import file142 from "../src/jobs/sql/retry_job.sql" with { type: "text" };
-import file143 from "../src/jobs/sql/tenants_to_serve.sql" with { type: "text" };
+import file134 from "../src/jobs/sql/claim_job.sql" with { type: "text" };
+import file135 from "../src/jobs/sql/count_jobs.sql" with { type: "text" };
+import file136 from "../src/jobs/sql/delete_job_of.sql" with { type: "text" };
+import file137 from "../src/jobs/sql/end_attempt.sql" with { type: "text" };
+import file138 from "../src/jobs/sql/end_job.sql" with { type: "text" };
+import file139 from "../src/jobs/sql/free_slot.sql" with { type: "text" };
+import file140 from "../src/jobs/sql/give_back_job.sql" with { type: "text" };
+import file141 from "../src/jobs/sql/insert_job.sql" with { type: "text" };
+import file142 from "../src/jobs/sql/renew_job.sql" with { type: "text" };
+import file143 from "../src/jobs/sql/retry_job.sql" with { type: "text" };
+import file144 from "../src/jobs/sql/tenants_to_serve.sql" with { type: "text" };
 import file8 from "../src/jobs/sql/types.sql" with { type: "text" };
-import file144 from "../src/people/sql/accept_invitation.sql" with { type: "text" };
-import file145 from "../src/people/sql/create_identity.sql" with { type: "text" };
-import file146 from "../src/people/sql/create_invitation.sql" with { type: "text" };
-import file147 from "../src/people/sql/create_passkey.sql" with { type: "text" };
-import file148 from "../src/people/sql/create_user_session.sql" with { type: "text" };
-import file149 from "../src/people/sql/delete_identity.sql" with { type: "text" };
-import file150 from "../src/people/sql/delete_invitation.sql" with { type: "text" };
-import file151 from "../src/people/sql/delete_passkey.sql" with { type: "text" };
-import file152 from "../src/people/sql/delete_passkey_links.sql" with { type: "text" };
-import file153 from "../src/people/sql/delete_user.sql" with { type: "text" };
-import file154 from "../src/people/sql/end_user_session.sql" with { type: "text" };
-import file155 from "../src/people/sql/find_invitation.sql" with { type: "text" };
-import file156 from "../src/people/sql/has_other_sign_in.sql" with { type: "text" };
-import file157 from "../src/people/sql/insert_identity.sql" with { type: "text" };
-import file158 from "../src/people/sql/insert_passkey.sql" with { type: "text" };
-import file159 from "../src/people/sql/insert_user_session.sql" with { type: "text" };
-import file160 from "../src/people/sql/invitation_refusal.sql" with { type: "text" };
-import file161 from "../src/people/sql/is_last_owner.sql" with { type: "text" };
-import file162 from "../src/people/sql/lock_people.sql" with { type: "text" };
-import file163 from "../src/people/sql/lock_user_sessions.sql" with { type: "text" };
-import file164 from "../src/people/sql/may_accept.sql" with { type: "text" };
-import file165 from "../src/people/sql/spend_challenge.sql" with { type: "text" };
+import file145 from "../src/people/sql/accept_invitation.sql" with { type: "text" };
+import file146 from "../src/people/sql/create_identity.sql" with { type: "text" };
+import file147 from "../src/people/sql/create_invitation.sql" with { type: "text" };
+import file148 from "../src/people/sql/create_passkey.sql" with { type: "text" };
+import file149 from "../src/people/sql/create_user_session.sql" with { type: "text" };
+import file150 from "../src/people/sql/delete_identity.sql" with { type: "text" };
+import file151 from "../src/people/sql/delete_invitation.sql" with { type: "text" };
+import file152 from "../src/people/sql/delete_passkey.sql" with { type: "text" };
+import file153 from "../src/people/sql/delete_passkey_links.sql" with { type: "text" };
+import file154 from "../src/people/sql/delete_user.sql" with { type: "text" };
+import file155 from "../src/people/sql/end_user_session.sql" with { type: "text" };
+import file156 from "../src/people/sql/find_invitation.sql" with { type: "text" };
+import file157 from "../src/people/sql/has_other_sign_in.sql" with { type: "text" };
+import file158 from "../src/people/sql/insert_identity.sql" with { type: "text" };
+import file159 from "../src/people/sql/insert_passkey.sql" with { type: "text" };
+import file160 from "../src/people/sql/insert_user_session.sql" with { type: "text" };
+import file161 from "../src/people/sql/invitation_refusal.sql" with { type: "text" };
+import file162 from "../src/people/sql/is_last_owner.sql" with { type: "text" };
+import file163 from "../src/people/sql/lock_people.sql" with { type: "text" };
+import file164 from "../src/people/sql/lock_user_sessions.sql" with { type: "text" };
+import file165 from "../src/people/sql/may_accept.sql" with { type: "text" };
+import file166 from "../src/people/sql/spend_challenge.sql" with { type: "text" };
 import file9 from "../src/people/sql/types.sql" with { type: "text" };
-import file166 from "../src/people/sql/update_passkey.sql" with { type: "text" };
-import file167 from "../src/people/sql/update_user.sql" with { type: "text" };
-import file168 from "../src/people/sql/use_identity.sql" with { type: "text" };
-import file169 from "../src/people/sql/use_passkey.sql" with { type: "text" };
-import file170 from "../src/people/sql/verify_user_session.sql" with { type: "text" };
-import file171 from "../src/recordings/sql/accept_fragment.sql" with { type: "text" };
-import file172 from "../src/recordings/sql/claim_recordings.sql" with { type: "text" };
-import file173 from "../src/recordings/sql/delete_recording.sql" with { type: "text" };
-import file174 from "../src/recordings/sql/end_call_recordings.sql" with { type: "text" };
-import file175 from "../src/recordings/sql/end_recordings.sql" with { type: "text" };
-import file176 from "../src/recordings/sql/find_fragment_owner.sql" with { type: "text" };
-import file177 from "../src/recordings/sql/finish_recordings.sql" with { type: "text" };
-import file178 from "../src/recordings/sql/forget_fragments.sql" with { type: "text" };
-import file179 from "../src/recordings/sql/insert_recordings.sql" with { type: "text" };
-import file180 from "../src/recordings/sql/renew_recordings.sql" with { type: "text" };
-import file181 from "../src/recordings/sql/sweep_recordings.sql" with { type: "text" };
+import file167 from "../src/people/sql/update_passkey.sql" with { type: "text" };
+import file168 from "../src/people/sql/update_user.sql" with { type: "text" };
+import file169 from "../src/people/sql/use_identity.sql" with { type: "text" };
+import file170 from "../src/people/sql/use_passkey.sql" with { type: "text" };
+import file171 from "../src/people/sql/verify_user_session.sql" with { type: "text" };
+import file172 from "../src/recordings/sql/accept_fragment.sql" with { type: "text" };
+import file173 from "../src/recordings/sql/claim_recordings.sql" with { type: "text" };
+import file174 from "../src/recordings/sql/delete_recording.sql" with { type: "text" };
+import file175 from "../src/recordings/sql/end_call_recordings.sql" with { type: "text" };
+import file176 from "../src/recordings/sql/end_recordings.sql" with { type: "text" };
+import file177 from "../src/recordings/sql/find_fragment_owner.sql" with { type: "text" };
+import file178 from "../src/recordings/sql/finish_recordings.sql" with { type: "text" };
+import file179 from "../src/recordings/sql/forget_fragments.sql" with { type: "text" };
+import file180 from "../src/recordings/sql/insert_recordings.sql" with { type: "text" };
+import file181 from "../src/recordings/sql/renew_recordings.sql" with { type: "text" };
+import file182 from "../src/recordings/sql/sweep_recordings.sql" with { type: "text" };
 import file10 from "../src/recordings/sql/types.sql" with { type: "text" };
-import file182 from "../src/recordings/sql/write_fragment.sql" with { type: "text" };
-import file183 from "../src/tenants/sql/change_tenant_settings.sql" with { type: "text" };
-import file184 from "../src/tenants/sql/create_tenant.sql" with { type: "text" };
-import file185 from "../src/videos/sql/announce_opening.sql" with { type: "text" };
-import file186 from "../src/videos/sql/change_video.sql" with { type: "text" };
-import file187 from "../src/videos/sql/create_video.sql" with { type: "text" };
-import file188 from "../src/videos/sql/delete_video.sql" with { type: "text" };
-import file189 from "../src/videos/sql/end_videos.sql" with { type: "text" };
-import file190 from "../src/videos/sql/fail_waiting_videos.sql" with { type: "text" };
-import file191 from "../src/videos/sql/finish_video.sql" with { type: "text" };
-import file192 from "../src/videos/sql/insert_generated_asset.sql" with { type: "text" };
-import file193 from "../src/videos/sql/insert_video.sql" with { type: "text" };
-import file194 from "../src/videos/sql/lock_video.sql" with { type: "text" };
-import file195 from "../src/videos/sql/report_video.sql" with { type: "text" };
-import file196 from "../src/videos/sql/start_video.sql" with { type: "text" };
-import file197 from "../src/videos/sql/stop_video.sql" with { type: "text" };
+import file183 from "../src/recordings/sql/write_fragment.sql" with { type: "text" };
+import file184 from "../src/tenants/sql/change_tenant_settings.sql" with { type: "text" };
+import file185 from "../src/tenants/sql/create_tenant.sql" with { type: "text" };
+import file186 from "../src/videos/sql/announce_opening.sql" with { type: "text" };
+import file187 from "../src/videos/sql/change_video.sql" with { type: "text" };
+import file188 from "../src/videos/sql/create_video.sql" with { type: "text" };
+import file189 from "../src/videos/sql/delete_video.sql" with { type: "text" };
+import file190 from "../src/videos/sql/end_videos.sql" with { type: "text" };
+import file191 from "../src/videos/sql/fail_waiting_videos.sql" with { type: "text" };
+import file192 from "../src/videos/sql/finish_video.sql" with { type: "text" };
+import file193 from "../src/videos/sql/insert_generated_asset.sql" with { type: "text" };
+import file194 from "../src/videos/sql/insert_video.sql" with { type: "text" };
+import file195 from "../src/videos/sql/lock_video.sql" with { type: "text" };
+import file196 from "../src/videos/sql/report_video.sql" with { type: "text" };
+import file197 from "../src/videos/sql/start_video.sql" with { type: "text" };
+import file198 from "../src/videos/sql/stop_video.sql" with { type: "text" };
 import file11 from "../src/videos/sql/types.sql" with { type: "text" };
-import file198 from "../src/videos/sql/video_end.sql" with { type: "text" };
-import file199 from "../src/webhooks/sql/add_webhook_host.sql" with { type: "text" };
-import file200 from "../src/webhooks/sql/announce_expiring_keys.sql" with { type: "text" };
-import file201 from "../src/webhooks/sql/cancel_deliveries.sql" with { type: "text" };
-import file202 from "../src/webhooks/sql/change_webhook_endpoint.sql" with { type: "text" };
-import file203 from "../src/webhooks/sql/choose_deliveries.sql" with { type: "text" };
-import file204 from "../src/webhooks/sql/choose_recovered.sql" with { type: "text" };
-import file205 from "../src/webhooks/sql/claim_deliveries.sql" with { type: "text" };
-import file206 from "../src/webhooks/sql/count_recovered.sql" with { type: "text" };
-import file207 from "../src/webhooks/sql/count_webhook_deliveries.sql" with { type: "text" };
-import file208 from "../src/webhooks/sql/create_test_delivery.sql" with { type: "text" };
-import file209 from "../src/webhooks/sql/create_webhook_endpoint.sql" with { type: "text" };
-import file210 from "../src/webhooks/sql/delete_webhook_endpoint.sql" with { type: "text" };
-import file211 from "../src/webhooks/sql/disable_endpoint.sql" with { type: "text" };
-import file212 from "../src/webhooks/sql/disable_failing_endpoint.sql" with { type: "text" };
-import file213 from "../src/webhooks/sql/disable_webhook_endpoint.sql" with { type: "text" };
-import file214 from "../src/webhooks/sql/emit_closing_events.sql" with { type: "text" };
-import file215 from "../src/webhooks/sql/emit_events.sql" with { type: "text" };
-import file216 from "../src/webhooks/sql/emit_growth_events.sql" with { type: "text" };
-import file217 from "../src/webhooks/sql/emit_low_credits.sql" with { type: "text" };
-import file218 from "../src/webhooks/sql/emit_opening_events.sql" with { type: "text" };
-import file219 from "../src/webhooks/sql/emit_sessions_started.sql" with { type: "text" };
-import file220 from "../src/webhooks/sql/emit_video_events.sql" with { type: "text" };
-import file221 from "../src/webhooks/sql/endpoint_host.sql" with { type: "text" };
-import file222 from "../src/webhooks/sql/endpoints_to_serve.sql" with { type: "text" };
-import file223 from "../src/webhooks/sql/exhausted_events.sql" with { type: "text" };
-import file224 from "../src/webhooks/sql/falls_below.sql" with { type: "text" };
-import file225 from "../src/webhooks/sql/finish_deliveries.sql" with { type: "text" };
-import file226 from "../src/webhooks/sql/freeze_bodies.sql" with { type: "text" };
-import file227 from "../src/webhooks/sql/lease_deliveries.sql" with { type: "text" };
-import file228 from "../src/webhooks/sql/lock_finished_deliveries.sql" with { type: "text" };
-import file229 from "../src/webhooks/sql/lock_webhook_endpoint.sql" with { type: "text" };
-import file230 from "../src/webhooks/sql/new_id.sql" with { type: "text" };
-import file231 from "../src/webhooks/sql/park_deliveries.sql" with { type: "text" };
-import file232 from "../src/webhooks/sql/record_endpoint_outcomes.sql" with { type: "text" };
-import file233 from "../src/webhooks/sql/record_host_outcomes.sql" with { type: "text" };
-import file234 from "../src/webhooks/sql/recover_deliveries.sql" with { type: "text" };
-import file235 from "../src/webhooks/sql/release_deliveries.sql" with { type: "text" };
-import file236 from "../src/webhooks/sql/release_recoveries.sql" with { type: "text" };
-import file237 from "../src/webhooks/sql/requeue_deliveries.sql" with { type: "text" };
-import file238 from "../src/webhooks/sql/resend_delivery.sql" with { type: "text" };
-import file239 from "../src/webhooks/sql/rotate_webhook_secret.sql" with { type: "text" };
-import file240 from "../src/webhooks/sql/selects.sql" with { type: "text" };
-import file241 from "../src/webhooks/sql/start_recovery.sql" with { type: "text" };
-import file242 from "../src/webhooks/sql/sweep_deliveries.sql" with { type: "text" };
-import file243 from "../src/webhooks/sql/sweep_events.sql" with { type: "text" };
-import file244 from "../src/webhooks/sql/take_resend.sql" with { type: "text" };
-import file245 from "../src/webhooks/sql/time_text.sql" with { type: "text" };
+import file199 from "../src/videos/sql/video_end.sql" with { type: "text" };
+import file200 from "../src/webhooks/sql/add_webhook_host.sql" with { type: "text" };
+import file201 from "../src/webhooks/sql/announce_expiring_keys.sql" with { type: "text" };
+import file202 from "../src/webhooks/sql/cancel_deliveries.sql" with { type: "text" };
+import file203 from "../src/webhooks/sql/change_webhook_endpoint.sql" with { type: "text" };
+import file204 from "../src/webhooks/sql/choose_deliveries.sql" with { type: "text" };
+import file205 from "../src/webhooks/sql/choose_recovered.sql" with { type: "text" };
+import file206 from "../src/webhooks/sql/claim_deliveries.sql" with { type: "text" };
+import file207 from "../src/webhooks/sql/count_recovered.sql" with { type: "text" };
+import file208 from "../src/webhooks/sql/count_webhook_deliveries.sql" with { type: "text" };
+import file209 from "../src/webhooks/sql/create_test_delivery.sql" with { type: "text" };
+import file210 from "../src/webhooks/sql/create_webhook_endpoint.sql" with { type: "text" };
+import file211 from "../src/webhooks/sql/delete_webhook_endpoint.sql" with { type: "text" };
+import file212 from "../src/webhooks/sql/disable_endpoint.sql" with { type: "text" };
+import file213 from "../src/webhooks/sql/disable_failing_endpoint.sql" with { type: "text" };
+import file214 from "../src/webhooks/sql/disable_webhook_endpoint.sql" with { type: "text" };
+import file215 from "../src/webhooks/sql/emit_closing_events.sql" with { type: "text" };
+import file216 from "../src/webhooks/sql/emit_events.sql" with { type: "text" };
+import file217 from "../src/webhooks/sql/emit_growth_events.sql" with { type: "text" };
+import file218 from "../src/webhooks/sql/emit_low_credits.sql" with { type: "text" };
+import file219 from "../src/webhooks/sql/emit_opening_events.sql" with { type: "text" };
+import file220 from "../src/webhooks/sql/emit_sessions_started.sql" with { type: "text" };
+import file221 from "../src/webhooks/sql/emit_video_events.sql" with { type: "text" };
+import file222 from "../src/webhooks/sql/endpoint_host.sql" with { type: "text" };
+import file223 from "../src/webhooks/sql/endpoints_to_serve.sql" with { type: "text" };
+import file224 from "../src/webhooks/sql/exhausted_events.sql" with { type: "text" };
+import file225 from "../src/webhooks/sql/falls_below.sql" with { type: "text" };
+import file226 from "../src/webhooks/sql/finish_deliveries.sql" with { type: "text" };
+import file227 from "../src/webhooks/sql/freeze_bodies.sql" with { type: "text" };
+import file228 from "../src/webhooks/sql/lease_deliveries.sql" with { type: "text" };
+import file229 from "../src/webhooks/sql/lock_finished_deliveries.sql" with { type: "text" };
+import file230 from "../src/webhooks/sql/lock_webhook_endpoint.sql" with { type: "text" };
+import file231 from "../src/webhooks/sql/new_id.sql" with { type: "text" };
+import file232 from "../src/webhooks/sql/park_deliveries.sql" with { type: "text" };
+import file233 from "../src/webhooks/sql/record_endpoint_outcomes.sql" with { type: "text" };
+import file234 from "../src/webhooks/sql/record_host_outcomes.sql" with { type: "text" };
+import file235 from "../src/webhooks/sql/recover_deliveries.sql" with { type: "text" };
+import file236 from "../src/webhooks/sql/release_deliveries.sql" with { type: "text" };
+import file237 from "../src/webhooks/sql/release_recoveries.sql" with { type: "text" };
+import file238 from "../src/webhooks/sql/requeue_deliveries.sql" with { type: "text" };
+import file239 from "../src/webhooks/sql/resend_delivery.sql" with { type: "text" };
+import file240 from "../src/webhooks/sql/rotate_webhook_secret.sql" with { type: "text" };
+import file241 from "../src/webhooks/sql/selects.sql" with { type: "text" };
+import file242 from "../src/webhooks/sql/start_recovery.sql" with { type: "text" };
+import file243 from "../src/webhooks/sql/sweep_deliveries.sql" with { type: "text" };
+import file244 from "../src/webhooks/sql/sweep_events.sql" with { type: "text" };
+import file245 from "../src/webhooks/sql/take_resend.sql" with { type: "text" };
+import file246 from "../src/webhooks/sql/time_text.sql" with { type: "text" };
 import file12 from "../src/webhooks/sql/types.sql" with { type: "text" };
-import file246 from "../src/webhooks/sql/unpark_deliveries.sql" with { type: "text" };
-import file247 from "../src/webhooks/sql/update_webhook_endpoint.sql" with { type: "text" };
-import file248 from "../src/webhooks/sql/with_attempt.sql" with { type: "text" };
+import file247 from "../src/webhooks/sql/unpark_deliveries.sql" with { type: "text" };
+import file248 from "../src/webhooks/sql/update_webhook_endpoint.sql" with { type: "text" };
+import file249 from "../src/webhooks/sql/with_attempt.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -500,6 +501,7 @@ export const FUNCTION_FILES: readonly string[] = [
   file246,
   file247,
   file248,
+  file249,
 ];
 /** Those of the functions that the service calls. */
 export const CALLED_FILES: ReadonlySet<string> = new Set([
@@ -550,11 +552,11 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file119,
   file121,
   file125,
-  file133,
+  file126,
   file134,
-  file141,
+  file135,
   file142,
-  file144,
+  file143,
   file145,
   file146,
   file147,
@@ -562,39 +564,40 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file149,
   file150,
   file151,
-  file153,
+  file152,
   file154,
   file155,
-  file166,
+  file156,
   file167,
-  file170,
-  file172,
+  file168,
+  file171,
   file173,
-  file176,
+  file174,
   file177,
-  file180,
+  file178,
   file181,
   file182,
   file183,
   file184,
-  file187,
+  file185,
   file188,
-  file190,
+  file189,
   file191,
-  file195,
+  file192,
   file196,
-  file200,
-  file205,
-  file207,
+  file197,
+  file201,
+  file206,
   file208,
   file209,
   file210,
-  file213,
-  file225,
+  file211,
+  file214,
   file226,
-  file234,
-  file238,
+  file227,
+  file235,
   file239,
-  file242,
-  file247,
+  file240,
+  file243,
+  file248,
 ]);

@@ -1875,6 +1875,19 @@ export const failWaitingVideos = databaseFunction<FailWaitingVideosInput, FailWa
   'fail_waiting_videos as "result"',
 );
 
+export type FindDueWorkInput = Record<string, never>;
+export type FindDueWorkRow = {
+  jobs: boolean | null;
+  deliveries: boolean | null;
+  transcripts: boolean | null;
+  recordings: boolean | null;
+};
+export const findDueWork = databaseFunction<FindDueWorkInput, FindDueWorkRow>(
+  "find_due_work",
+  {},
+  'jobs as "jobs", deliveries as "deliveries", transcripts as "transcripts", recordings as "recordings"',
+);
+
 export type FindFragmentOwnerInput = {
   workerId: string | null;
   sessionId: string | null;

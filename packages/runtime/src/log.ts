@@ -145,3 +145,16 @@ export const createLog = (
   sink.onResume?.((dropped) => log.warn({ dropped }, "log lines were dropped because their reader had stalled"));
   return log;
 };
+
+/** The interval of a repeated warning. */
+const WARNING_INTERVAL_MS = 60_000;
+
+/** Returns a function that logs each message at most once a minute. */
+export const limitedWarnings = (log: Logger) => {
+  const loggedAt = new Map<string, number>();
+  return (message: string, fields: object): void => {
+    if (performance.now() - (loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < WARNING_INTERVAL_MS) return;
+    loggedAt.set(message, performance.now());
+    log.warn(fields, message);
+  };
+};

@@ -1,7 +1,8 @@
 /** Claims work from a queue that serves tenants in turn, and runs several pieces of work at once. */
 import type { TenantId } from "@realtime-avatar/domain/id";
-import type { Logger } from "@realtime-avatar/runtime/log";
-import { limitedWarnings } from "../webhooks/sender.ts";
+import { type Logger, limitedWarnings } from "@realtime-avatar/runtime/log";
+import { pause } from "@realtime-avatar/runtime/pause";
+import type { UntilDue } from "./due-work.ts";
 import { errorText } from "./run-job.ts";
 
 const LEASE_BYTES = 16;
@@ -19,8 +20,10 @@ export type ClaimLoopOptions<Work extends { tenantId: TenantId }> = {
   random: (count: number) => Uint8Array;
   /** Maximum number of concurrent pieces of work. */
   places: number;
-  /** Pause after a claim that has found nothing, and after one that has failed. */
-  timing: { idleMs: number; failedMs: number };
+  /** Awaited after a claim that has found nothing, and while all places are taken. */
+  untilDue: UntilDue;
+  /** Pause after a claim that has failed. */
+  failedMs: number;
   claim: (claim: QueueClaim) => Promise<Work[]>;
   /** Does the work. It must not reject. */
   run: (work: Work, lease: string) => Promise<void>;
@@ -34,11 +37,10 @@ export type ClaimLoop = {
 };
 
 export const startClaimLoop = <Work extends { tenantId: TenantId }>(options: ClaimLoopOptions<Work>): ClaimLoop => {
-  const { name, log, random, places, timing, claim, run } = options;
-  const stopping = Promise.withResolvers<void>();
+  const { name, log, random, places, untilDue, failedMs, claim, run } = options;
+  const stopping = new AbortController();
   const running = new Map<Promise<void>, string>();
   const warn = limitedWarnings(log);
-  let isStopping = false;
   let after = "";
 
   /** Claims work and starts it. Returns whether more may be due. */
@@ -59,22 +61,20 @@ export const startClaimLoop = <Work extends { tenantId: TenantId }>(options: Cla
         .at(-1) ?? "";
     return claimed.length > 0 || !wasFirst;
   };
-  const pause = (ms: number): Promise<void> => Promise.race([Bun.sleep(ms), stopping.promise]);
   const loop = async (): Promise<void> => {
-    while (!isStopping) {
+    while (!stopping.signal.aborted) {
       try {
-        if (running.size >= places || !(await claimNext())) await pause(timing.idleMs * (0.75 + Math.random() / 4));
+        if (running.size >= places || !(await claimNext())) await untilDue(stopping.signal);
       } catch (error) {
         warn(`failed to claim ${name}; retrying`, { error: errorText(error) });
-        await pause(timing.failedMs);
+        await pause(failedMs, stopping.signal);
       }
     }
   };
   const claiming = loop();
   return {
     stop: async () => {
-      isStopping = true;
-      stopping.resolve();
+      stopping.abort();
       await claiming;
     },
     done: async () => {

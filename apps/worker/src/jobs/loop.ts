@@ -5,21 +5,18 @@
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isOneOfSeveral, logFields } from "@realtime-avatar/db/connection/which-database";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
-import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
+import { type ClaimedJob, claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import { JOB_KINDS, type JobKind } from "@realtime-avatar/domain/job";
-import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { limitedWarnings } from "@realtime-avatar/runtime/log";
+import type { JobOutcome, Metrics } from "@realtime-avatar/runtime/metrics";
+import { pause } from "@realtime-avatar/runtime/pause";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import type { UntilDue } from "./due-work.ts";
 import type { JobHandlers } from "./handler.ts";
 import { errorText, type JobRunner, runJob } from "./run-job.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns, LONGEST_PAUSE_MS } from "./turns.ts";
+import { createWaking } from "./waking.ts";
 
-/**
- * The mean pause after a claim that found no job, varied by a quarter. A new job waits at most this long. Such a claim
- * reads one entry of an index.
- */
-const IDLE_PAUSE_MS = 200;
-/** The pause for each of several databases. It is longer, because there may be many. */
-const IDLE_PAUSE_OF_SEVERAL_MS = 1000;
 /** The mean pause after a claim that failed. */
 const FAILED_PAUSE_MS = 1000;
 /**
@@ -29,8 +26,6 @@ const FAILED_PAUSE_MS = 1000;
  */
 const CLAIM_OF_SEVERAL_MS = 1000;
 const FAILED_PAUSE_OF_SEVERAL_MS = 10_000;
-/** While claims fail, one is logged each minute. */
-const LOG_INTERVAL_MS = 60_000;
 const LEASE_BYTES = 16;
 const SHORT_KINDS = JOB_KINDS.filter((kind) => kind !== "render_video");
 
@@ -46,6 +41,7 @@ const kindsBeside = (running: Iterable<JobKind>, concurrency: number): readonly 
 export type JobLoopOptions = Omit<JobRunner, "db" | "handlers"> & {
   databases: Databases;
   handlersOf(db: Db): JobHandlers;
+  untilDueIn(db: Db): UntilDue;
   metrics: Metrics | null;
   tracing: Pick<Tracing, "record"> | null;
   /** How many jobs run at once. */
@@ -65,24 +61,35 @@ export type JobLoop = {
   stop(hasCrashed?: boolean): Promise<void>;
 };
 
+/** Shows the end of a job in the metrics, the traces and the log. */
+const observe = (
+  { metrics, tracing, log }: JobLoopOptions,
+  { id, kind, attempts }: ClaimedJob,
+  outcome: JobOutcome,
+  durationMs: number,
+): void => {
+  metrics?.jobEnds({ kind, outcome, durationMs });
+  tracing?.record("job", Date.now() - durationMs, { job_id: id, kind, outcome, attempts }, outcome === "failed");
+  log.debug({ jobId: id, kind, outcome, attempts }, "a job has ended");
+};
+
 /** Starts to claim jobs. */
 export const startJobLoop = (options: JobLoopOptions): JobLoop => {
-  const { databases, log, random, metrics, tracing, concurrency, slotsPerTenant, timing, handlersOf } = options;
+  const { databases, log, random, concurrency, slotsPerTenant, timing, handlersOf, untilDueIn } = options;
   const turns = createTurns(databases);
   const running = new Map<Promise<void>, JobKind>();
-  const stopping = Promise.withResolvers<void>();
+  const stopping = new AbortController();
   const handBack = new AbortController();
-  let isStopping = false;
+  const { wake, wait } = createWaking();
   /** Whether the running job must run alone. */
   let isAlone = false;
   /** The database with a job that must run alone. The jobs of other databases must not prevent that. */
   let aloneIn: Db | null = null;
-  let loggedAt = Number.NEGATIVE_INFINITY;
+  const warn = limitedWarnings(log);
 
-  /** Claims a job of a database and starts it. Returns the pause before the next claim in that database. */
-  const claimOne = async (db: Db): Promise<number> => {
+  /** Claims a job of a database and starts it. */
+  const claimOne = async (db: Db): Promise<void> => {
     const claimedAt = performance.now();
-    const claimedTime = Date.now();
     const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
     const kinds = kindsBeside(running.values(), concurrency);
     const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds };
@@ -90,7 +97,10 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     const job = await (running.size === 0 ? claimJob : claimJobBeside)(claiming, claim);
     // A job that must run alone waits until the other jobs have ended.
     if (job === "alone" && isOneOfSeveral(db)) aloneIn = db;
-    if (job === null || job === "alone") return isOneOfSeveral(db) ? IDLE_PAUSE_OF_SEVERAL_MS : IDLE_PAUSE_MS;
+    if (job === null || job === "alone") {
+      void turns.skipUntil(db, () => untilDueIn(db)(stopping.signal)).then(wake);
+      return;
+    }
     isAlone = job.runsAlone;
     const ended: Promise<void> = runJob(
       { ...options, db, handlers: handlersOf(db) },
@@ -98,47 +108,42 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
       claimedAt,
       handBack.signal,
     ).then((outcome) => {
-      metrics?.jobEnds({ kind: job.kind, outcome, durationMs: performance.now() - claimedAt });
-      const attributes = { job_id: job.id, kind: job.kind, outcome, attempts: job.attempts };
-      tracing?.record("job", claimedTime, attributes, outcome === "failed");
-      log.debug({ jobId: job.id, kind: job.kind, outcome, attempts: job.attempts }, "a job has ended");
+      observe(options, job, outcome, performance.now() - claimedAt);
       running.delete(ended);
       // The end frees a slot of the tenant, whose next job may wait for it.
       turns.pause(db, 0);
+      wake();
     });
     running.set(ended, job.kind);
-    return 0;
   };
 
+  const claimNext = async (db: Db): Promise<void> => {
+    try {
+      await claimOne(db);
+    } catch (error) {
+      warn("failed to claim a job; retrying", { error: errorText(error), ...logFields(db) });
+      const pauseMs = isOneOfSeveral(db) ? FAILED_PAUSE_OF_SEVERAL_MS : FAILED_PAUSE_MS;
+      turns.pause(db, pauseMs * (0.75 + Math.random() / 2));
+    }
+  };
   const run = async (): Promise<void> => {
-    while (!isStopping) {
+    while (!stopping.signal.aborted) {
       const places = aloneIn !== null || isAlone ? 1 : concurrency;
       if (running.size >= places) {
-        await Promise.race([...running.keys(), stopping.promise]);
+        await wait((signal) => pause(LONGEST_PAUSE_MS, signal));
         continue;
       }
       const turn = aloneIn === null ? turns.next() : { db: aloneIn };
       aloneIn = null;
-      if (turn.db !== null) {
-        const { db } = turn;
-        const pauseMs = await claimOne(db).catch((error: unknown) => {
-          if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
-            loggedAt = performance.now();
-            log.warn({ error: errorText(error), ...logFields(db) }, "failed to claim a job; retrying");
-          }
-          return isOneOfSeveral(db) ? FAILED_PAUSE_OF_SEVERAL_MS : FAILED_PAUSE_MS;
-        });
-        turns.pause(db, pauseMs * (0.75 + Math.random() / 2));
-        continue;
-      }
-      await Promise.race([Bun.sleep(turn.pauseMs), ...running.keys(), stopping.promise]);
+      if (turn.db === null) await wait((signal) => pause(turn.pauseMs, signal));
+      else await claimNext(turn.db);
     }
   };
   const claiming = run();
   return {
     stop: async (hasCrashed = false) => {
-      isStopping = true;
-      stopping.resolve();
+      stopping.abort();
+      wake();
       await claiming;
       const timer = setTimeout(() => handBack.abort(hasCrashed ? "crashed" : "stopping"), timing.stopMs);
       await Promise.all(running.keys());

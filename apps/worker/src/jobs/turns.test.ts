@@ -28,3 +28,26 @@ test("the turns without a database: a pause", () => {
   const turn = createTurns({ all: () => [] }).next();
   expect(turn.db).toBeNull();
 });
+
+test("a database without a due job: its turns are skipped until it has one, however often it is skipped", async () => {
+  const db = named(0);
+  const turns = createTurns({ all: () => [db] });
+  const due = Promise.withResolvers<void>();
+  let waits = 0;
+  const skip = () =>
+    turns.skipUntil(db, () => {
+      waits++;
+      return due.promise;
+    });
+  const skipped = skip();
+  expect(turns.next().db).toBeNull();
+  // A job has ended meanwhile, but no other is due.
+  turns.pause(db, 0);
+  expect(turns.next().db).toBe(db);
+  await skip();
+  expect(turns.next().db).toBeNull();
+  expect(waits).toBe(1);
+  due.resolve();
+  await skipped;
+  expect(turns.next().db).toBe(db);
+});

@@ -6,10 +6,11 @@ import type { Databases } from "@realtime-avatar/db/databases/databases";
 type Turn = { db: Db } | { db: null; pauseMs: number };
 
 /** The longest pause. A new database gets its first turn after at most this time. */
-const LONGEST_PAUSE_MS = 1000;
+export const LONGEST_PAUSE_MS = 1000;
 
 export const createTurns = (databases: Pick<Databases, "all">) => {
   const dueAt = new Map<Db, number>();
+  const awaited = new Set<Db>();
   let last = -1;
   return {
     next: (): Turn => {
@@ -29,5 +30,14 @@ export const createTurns = (databases: Pick<Databases, "all">) => {
       return { db: null, pauseMs: earliest - now };
     },
     pause: (db: Db, milliseconds: number): void => void dueAt.set(db, performance.now() + milliseconds),
+    /** Skips the turns of a database until `due` has resolved. It is called once at a time for each database. */
+    skipUntil: async (db: Db, due: () => Promise<void>): Promise<void> => {
+      dueAt.set(db, Number.POSITIVE_INFINITY);
+      if (awaited.has(db)) return;
+      awaited.add(db);
+      await due();
+      awaited.delete(db);
+      dueAt.set(db, performance.now());
+    },
   };
 };

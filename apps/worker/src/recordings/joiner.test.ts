@@ -19,6 +19,7 @@ import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { deliveredTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
+import { createUntilDue } from "../jobs/due-work.ts";
 import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
 import { readManifest } from "../videos/c2pa/reader.testing.ts";
 import { signVideo } from "../videos/sign.ts";
@@ -44,7 +45,8 @@ const start = (changes: Partial<JoinerOptions> = {}): Joiner => {
     log: createLog("trace", { write: (line: string) => void lines.push(JSON.parse(line)) }),
     metrics: { recordingsJoined: ({ outcome }) => void counted.push(outcome) },
     sign: (file) => signVideo({ ...file, signer }),
-    timing: { ...JOINER_TIMING, idleMs: 20, failedMs: 20, renewMs: 50 },
+    timing: { ...JOINER_TIMING, failedMs: 20, renewMs: 50 },
+    untilDue: createUntilDue(db, 20)("recordings"),
     ...changes,
   });
   joiners.push(joiner);
@@ -329,7 +331,7 @@ describe("a worker", () => {
         await client`update call_recordings set lease = 'another'`;
       },
     };
-    start({ storage: late, timing: { ...JOINER_TIMING, idleMs: 20, failedMs: 20, renewMs: 60_000 } });
+    start({ storage: late, timing: { ...JOINER_TIMING, failedMs: 20, renewMs: 60_000 } });
     await until(async () => counted.includes("lost"));
     expect([put, counted]).toEqual([1, ["lost"]]);
     expect(await keysInStore()).toHaveLength(3);

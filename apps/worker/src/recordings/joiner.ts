@@ -15,6 +15,7 @@ import { namedRecordingFiles } from "@realtime-avatar/db/recordings/stored";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { startClaimLoop } from "../jobs/claim-loop.ts";
+import type { UntilDue } from "../jobs/due-work.ts";
 import { errorText } from "../jobs/run-job.ts";
 import { type AttemptOptions, deleteFiles, joinRecordings } from "./attempt.ts";
 
@@ -27,8 +28,8 @@ const MAX_ATTEMPTS = 25;
 const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [10_000, 3_600_000];
 const RECORD_ATTEMPTS = 3;
 
-export type JoinerTiming = { idleMs: number; failedMs: number; leaseSeconds: number; renewMs: number };
-export const JOINER_TIMING: JoinerTiming = { idleMs: 1000, failedMs: 1000, leaseSeconds: 60, renewMs: 20_000 };
+export type JoinerTiming = { failedMs: number; leaseSeconds: number; renewMs: number };
+export const JOINER_TIMING: JoinerTiming = { failedMs: 1000, leaseSeconds: 60, renewMs: 20_000 };
 
 export type JoinerOptions = AttemptOptions & {
   db: Db;
@@ -37,6 +38,7 @@ export type JoinerOptions = AttemptOptions & {
   /** How many calls are joined at once. */
   joins: number;
   timing: JoinerTiming;
+  untilDue: UntilDue;
 };
 
 export type Joiner = {
@@ -119,7 +121,7 @@ const outcomeOf = (options: JoinerOptions, call: ClaimedRecordings, error: unkno
 
 /** Starts to join recordings. */
 export const startJoiner = (options: JoinerOptions): Joiner => {
-  const { db, log, random, metrics, joins, timing } = options;
+  const { db, log, random, metrics, joins, timing, untilDue } = options;
   const stopping = new AbortController();
   let hasCrashed = false;
 
@@ -146,7 +148,7 @@ export const startJoiner = (options: JoinerOptions): Joiner => {
     metrics?.recordingsJoined({ outcome: isLost ? "lost" : outcome.kind, durationMs: performance.now() - startedAt });
   };
   const loop = startClaimLoop({
-    ...{ name: "recordings", log, random, places: joins, timing },
+    ...{ name: "recordings", log, random, places: joins, untilDue, failedMs: timing.failedMs },
     claim: (claim) => claimRecordings(db, { ...claim, leaseSeconds: timing.leaseSeconds, perTenant: PER_TENANT }),
     run: (call, lease) =>
       // The lease of the call runs out. A failed recording must not end the worker.

@@ -13,6 +13,7 @@ import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { verifyTranscript } from "realtime-avatar";
+import { createUntilDue } from "../jobs/due-work.ts";
 import { createPoster, type PostOptions } from "../remote/post.ts";
 import { PUBLIC_INTERNET } from "../remote/request.ts";
 import { SENDER_TIMING } from "../webhooks/sender.ts";
@@ -44,7 +45,8 @@ const startSender = (post: PostOptions = {}, changes = {}) =>
     ...{ db, random, metrics, tracing: null, sealingKey: SEALING_KEY, userAgent: "realtime-avatar/test", sends: 8 },
     log: createLog("trace", { write: (line: string) => void lines.push(line) }),
     poster: createPoster({ network: receiver.network, connectMs: 60_000, totalMs: 60_000, bodyMs: 300, ...post }),
-    timing: { ...SENDER_TIMING, idleMs: 20, failedMs: 100, stopMs: 1000 },
+    timing: { ...SENDER_TIMING, failedMs: 100, stopMs: 1000 },
+    untilDue: createUntilDue(db, 20)("transcripts"),
     ...changes,
   });
 /** A sender for each test of a `describe`. Transcripts of earlier tests are not sent. */
@@ -260,7 +262,8 @@ describe("another sender", () => {
       ...{ db, random, metrics, tracing: null, sealingKey: SEALING_KEY, userAgent: "realtime-avatar/test", sends: 8 },
       log: createLog("silent", { write: () => {} }),
       poster: createPoster({ network: { ...PUBLIC_INTERNET, resolve: async () => addresses } }),
-      timing: { ...SENDER_TIMING, idleMs: 20 },
+      timing: SENDER_TIMING,
+      untilDue: createUntilDue(db, 20)("transcripts"),
     });
     const before = receiver.connections();
     const { id } = await endedCall("", ["Hello"], { url });
@@ -271,7 +274,7 @@ describe("another sender", () => {
 
   test("a worker that stops: handed back, not counted as an attempt", async () => {
     statuses.set("/stopping", "hang");
-    const stopping = startSender({}, { timing: { ...SENDER_TIMING, idleMs: 20, stopMs: 50 } });
+    const stopping = startSender({}, { timing: { ...SENDER_TIMING, stopMs: 50 } });
     const { id } = await endedCall("/stopping", ["Hello"]);
     await until(() => receiver.at("/stopping").length > 0);
     statuses.delete("/stopping");
@@ -316,7 +319,7 @@ describe("another sender", () => {
 
   test("a worker that stops while the database is down: stops, although an outcome is not recorded", async () => {
     const down = failing("finish_transcript", () => true);
-    const stopping = startSender({}, { db: down.db, timing: { ...SENDER_TIMING, idleMs: 20, stopMs: 50 } });
+    const stopping = startSender({}, { db: down.db, timing: { ...SENDER_TIMING, stopMs: 50 } });
     const { id } = await endedCall("/not-recorded", ["Hello"]);
     await until(() => down.refusals.length > 0);
     await stopping.stop();

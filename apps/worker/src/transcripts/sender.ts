@@ -16,6 +16,7 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import { startClaimLoop } from "../jobs/claim-loop.ts";
+import type { UntilDue } from "../jobs/due-work.ts";
 import { errorText } from "../jobs/run-job.ts";
 import type { Poster } from "../remote/post.ts";
 import { bodyHeaders, failedAfter, type PostResult, postMessage } from "../webhooks/attempt.ts";
@@ -51,6 +52,7 @@ export type TranscriptSenderOptions = {
   /** How many transcripts are sent at once. */
   sends: number;
   timing: SenderTiming;
+  untilDue: UntilDue;
 };
 
 export type TranscriptSender = {
@@ -116,7 +118,7 @@ const record = async (
 
 /** Starts the sender. */
 export const startTranscriptSender = (options: TranscriptSenderOptions): TranscriptSender => {
-  const { db, log, random, metrics, tracing, sends, timing } = options;
+  const { db, log, random, metrics, tracing, sends, timing, untilDue } = options;
   const handBack = new AbortController();
   let hasCrashed = false;
 
@@ -142,8 +144,7 @@ export const startTranscriptSender = (options: TranscriptSenderOptions): Transcr
     log.warn({ tenantId, session: sessionId, class: attemptClass }, "a transcript is given up, and deleted");
   };
   const loop = startClaimLoop({
-    ...{ name: "transcripts", log, random, places: sends },
-    timing: { idleMs: timing.idleMs, failedMs: FAILED_MS },
+    ...{ name: "transcripts", log, random, places: sends, untilDue, failedMs: FAILED_MS },
     claim: ({ limit, ...claim }) =>
       claimTranscripts(db, {
         ...{ ...claim, leaseSeconds: timing.leaseSeconds, perTenant: PER_TENANT },

@@ -49,7 +49,7 @@ test("a lease that ends before an attempt would: nothing is sent", async () => {
   const counting = watched((name) => {
     if (name === "claim_deliveries") claims++;
   });
-  const timing = { ...SENDER_TIMING, idleMs: 5, leaseSeconds: 0 };
+  const timing = { ...SENDER_TIMING, leaseSeconds: 0 };
   const sender = startTestSender(counting, { network: receiver.network }, { timing });
   await until(() => claims > 3);
   await sender.stop();

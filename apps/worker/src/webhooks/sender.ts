@@ -5,10 +5,13 @@
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ClaimedDelivery, claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
-import type { Logger } from "@realtime-avatar/runtime/log";
+import { type Logger, limitedWarnings } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { pause } from "@realtime-avatar/runtime/pause";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import type { UntilDue } from "../jobs/due-work.ts";
 import { errorText } from "../jobs/run-job.ts";
+import { createWaking } from "../jobs/waking.ts";
 import type { Poster } from "../remote/post.ts";
 import { type AttemptClass, attemptDelivery, handedBack } from "./attempt.ts";
 import { type ReadyDelivery, withBodies } from "./body.ts";
@@ -16,8 +19,6 @@ import { createRecorder, type Finished } from "./record.ts";
 
 /** The durations of the sender. */
 export type SenderTiming = {
-  /** The longest pause between two claims while no delivery is due. Such a claim reads one entry of an index. */
-  idleMs: number;
   /** The pause after a claim that failed. */
   failedMs: number;
   /** How long a claim holds a delivery. */
@@ -31,15 +32,11 @@ export type SenderTiming = {
   stopMs: number;
 };
 export const SENDER_TIMING: SenderTiming = {
-  idleMs: 250,
   failedMs: 1000,
   leaseSeconds: 60,
   attemptMs: 25_000,
   stopMs: 5000,
 };
-
-/** The durations for each of several databases. There may be many databases, each with separate claims. */
-export const TIMING_OF_SEVERAL: SenderTiming = { ...SENDER_TIMING, idleMs: 1000 };
 
 /**
  * The maximum number of deliveries of one claim. Deliveries that become due meanwhile wait for the handshakes of all of
@@ -50,8 +47,6 @@ const MAX_BATCH = 50;
 const PER_ENDPOINT = 8;
 const PER_TENANT = 64;
 const LEASE_BYTES = 16;
-/** While claims fail, one is logged each minute. */
-const LOG_INTERVAL_MS = 60_000;
 
 export type SenderOptions = {
   db: Db;
@@ -68,6 +63,7 @@ export type SenderOptions = {
   /** How many deliveries this process sends at once. */
   sends: number;
   timing: SenderTiming;
+  untilDue: UntilDue;
 };
 
 export type Sender = {
@@ -82,29 +78,6 @@ type Lease = Pick<Finished, "lease" | "leaseEndsAt">;
 
 const SECRET_NOT_READABLE =
   "the secret of a webhook endpoint cannot be opened: WEBHOOK_SECRET_KEY, or DATA_DIR, is not that of the API";
-
-/** Logs each message at most once a minute. */
-export const limitedWarnings = (log: Logger) => {
-  const loggedAt = new Map<string, number>();
-  return (message: string, fields: object): void => {
-    if (performance.now() - (loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;
-    loggedAt.set(message, performance.now());
-    log.warn(fields, message);
-  };
-};
-
-/** A pause that can be ended early. */
-const createWaking = () => {
-  let woken = Promise.withResolvers<void>();
-  return {
-    wake: () => woken.resolve(),
-    /** Waits until `wake` is called, and at most `ms`. */
-    pause: async (ms: number): Promise<void> => {
-      await Promise.race([Bun.sleep(ms), woken.promise]);
-      woken = Promise.withResolvers();
-    },
-  };
-};
 
 /**
  * The bounds of a claim while `held` of `sends` places are taken. While receivers that do not respond take a quarter of
@@ -131,11 +104,11 @@ const observe = (
 
 /** Starts to send. */
 export const startSender = (options: SenderOptions): Sender => {
-  const { db, log, random, assetOrigin, sends, timing } = options;
+  const { db, log, random, assetOrigin, sends, timing, untilDue } = options;
   const handBack = new AbortController();
   const running = new Set<Promise<void>>();
   const warn = limitedWarnings(log);
-  const { wake, pause } = createWaking();
+  const { wake, wait } = createWaking();
   // Recording an outcome, not only knowing it, frees a place of its endpoint. The endpoint's next delivery may wait for
   // that.
   const recorder = createRecorder(options, wake);
@@ -193,15 +166,11 @@ export const startSender = (options: SenderOptions): Sender => {
 
   const run = async (): Promise<void> => {
     while (!isStopping) {
-      if (running.size >= sends) {
-        await pause(timing.idleMs);
-        continue;
-      }
       try {
-        if (!(await claim())) await pause(timing.idleMs * (0.75 + Math.random() / 4));
+        if (running.size >= sends || !(await claim())) await wait(untilDue);
       } catch (error) {
         warn("failed to claim deliveries; retrying", { error: errorText(error) });
-        await pause(timing.failedMs);
+        await wait((signal) => pause(timing.failedMs, signal));
       }
     }
   };

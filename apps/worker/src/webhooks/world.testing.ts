@@ -18,6 +18,7 @@ import { selfSigned } from "@realtime-avatar/testing/network/certificate";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
+import { createUntilDue } from "../jobs/due-work.ts";
 import { createPoster, type PostOptions } from "../remote/post.ts";
 import { type Network, PUBLIC_INTERNET } from "../remote/request.ts";
 import { SENDER_TIMING, type Sender, type SenderOptions, startSender } from "./sender.ts";
@@ -122,7 +123,8 @@ export const startTestSender = (
     assetOrigin: ASSET_ORIGIN,
     userAgent: "realtime-avatar/test",
     sends: 200,
-    timing: { ...SENDER_TIMING, idleMs: 20, failedMs: 100, attemptMs: 5000, stopMs: 1000 },
+    untilDue: createUntilDue(db, 20)("deliveries"),
+    timing: { ...SENDER_TIMING, failedMs: 100, attemptMs: 5000, stopMs: 1000 },
     ...changes,
   });
   return { ...sender, log };

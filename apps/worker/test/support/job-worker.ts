@@ -10,6 +10,7 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import { connectTo } from "@realtime-avatar/testing/postgres/client";
 import { createInspect } from "../../src/assets/inspect.ts";
 import { createProcessAsset } from "../../src/assets/process.ts";
+import { createUntilDue } from "../../src/jobs/due-work.ts";
 import { startJobLoop } from "../../src/jobs/loop.ts";
 import { JOB_TIMING } from "../../src/jobs/run-job.ts";
 import { createTemporaryFolders } from "../../src/jobs/temporary-folders.ts";
@@ -67,6 +68,7 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
       prepare_avatar: createPrepareAvatar({ ...parts, checkSource }),
       render_video: async () => ({ kind: "gone" }),
     }),
+    untilDueIn: (queued) => createUntilDue(queued)("jobs"),
     metrics: null,
     tracing: null,
     concurrency,

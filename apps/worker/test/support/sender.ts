@@ -5,13 +5,15 @@
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { secureRandom } from "@realtime-avatar/runtime/random";
+import { createUntilDue } from "../../src/jobs/due-work.ts";
 import { createPoster } from "../../src/remote/post.ts";
 import { SENDER_TIMING, startSender } from "../../src/webhooks/sender.ts";
 import { ASSET_ORIGIN, SEALING_KEY } from "../../src/webhooks/world.testing.ts";
 
 const log = createLog("info");
+const db = connect(process.env["DATABASE_URL"] ?? "", { connections: 4 });
 startSender({
-  db: connect(process.env["DATABASE_URL"] ?? "", { connections: 4 }),
+  db,
   log,
   random: secureRandom,
   metrics: null,
@@ -21,6 +23,7 @@ startSender({
   assetOrigin: ASSET_ORIGIN,
   userAgent: "realtime-avatar/test",
   sends: 100,
-  timing: { ...SENDER_TIMING, idleMs: 20, failedMs: 100, leaseSeconds: 4, attemptMs: 2000 },
+  untilDue: createUntilDue(db, 20)("deliveries"),
+  timing: { ...SENDER_TIMING, failedMs: 100, leaseSeconds: 4, attemptMs: 2000 },
 });
 log.info({}, "started");

@@ -19,6 +19,7 @@ import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
+import { createUntilDue } from "../../src/jobs/due-work.ts";
 import type { JobHandler, JobHandlers } from "../../src/jobs/handler.ts";
 import { type JobLoop, type JobLoopOptions, startJobLoop } from "../../src/jobs/loop.ts";
 import { JOB_TIMING, type JobTiming } from "../../src/jobs/run-job.ts";
@@ -70,6 +71,7 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
           render_video: unexpected,
           ...handlers,
         }),
+        untilDueIn: (queued) => createUntilDue(queued)("jobs"),
         metrics: null,
         tracing: null,
         concurrency: 2,

@@ -119,9 +119,9 @@ const name = leaf((schema) => {
 
 /**
  * Text before and after one `@`, without white space and invisible characters, because two addresses that look alike
- * would be two people. Invisible are controls, formats such as directions and zero widths, and other default-ignorable
- * characters. Four more are drawn blank without that property (a blank of Braille, a place for objects, a filler of
- * Khitan and a note without a head). The normal form must meet the same rules: U+FF20 becomes an `@`. The check does
+ * would be two people. Invisible characters are controls, formats such as directions and zero widths, and other
+ * default-ignorable characters. Four further characters are drawn blank, although Unicode does not call them ignorable:
+ * U+2800, U+FFFC, U+16FE4 and U+1D159. The normal form must meet the same rules: U+FF20 becomes an `@`. The check does
  * not show whether the address exists.
  */
 const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{16fe4}\u{1d159}]/u;

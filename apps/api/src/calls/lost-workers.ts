@@ -18,8 +18,9 @@ import { requireRealtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
 /**
- * The next sync must come within a second after the end of a connection, and within 1.5 after a response. The time is
- * waited in parts. Between them, a process that was stopped or busy reads syncs that have arrived, before it decides.
+ * The next sync must come within a second after the end of a connection, and within 1.5 after a response. The wait is
+ * split into parts. After each part, a process that was stopped or busy first reads the syncs that have arrived, and then
+ * decides.
  */
 const PART_MS = 250;
 const PARTS = { ended: 4, answered: 6 };
@@ -43,8 +44,8 @@ export type LostWorkers = {
   /** Watches the connection of a sync. */
   watch(workerId: string, features: readonly string[], signal: AbortSignal): WatchedSync;
   /**
-   * Moves the calls of a worker that stops. Resolves after a second at the latest: whether other workers have calls of
-   * it by then. The reconciler does the same.
+   * Moves the calls of a worker that stops. Resolves within a second: whether other workers have taken some of its calls.
+   * The reconciler does the same.
    */
   handOver(workerId: string): Promise<boolean>;
 };
@@ -87,7 +88,7 @@ const createMoving = (dependencies: Dependencies) => {
 
 /**
  * A worker of this process. `arrivals`: the number of its syncs. `leaseEnds`: the end of its lease according to the last
- * written one. `partsLeft`: how many parts it may be absent; null while it has a sync here, and after a decision.
+ * written one. `partsLeft`: the number of parts after which it is lost; null while it has a sync here, and after a decision.
  */
 type Worker = { arrivals: number; leaseEnds: Date | null; partsLeft: number | null; isWatched: boolean };
 

@@ -16,8 +16,8 @@ export const MAX_MANIFEST_BYTES = 64 * 1024;
 export type ManifestTimes = { read: number; reread: number; remember: number };
 const TIMES_MS: ManifestTimes = { read: 1000, reread: 5000, remember: 1000 };
 /**
- * The limit is waited in parts. Between them, a process that was stopped or busy reads data that has arrived, before it
- * decides.
+ * The wait is split into parts. After each part, a process that was stopped or busy first reads the data that has
+ * arrived, and then decides.
  */
 const READ_PARTS = 4;
 

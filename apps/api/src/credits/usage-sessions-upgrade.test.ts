@@ -13,7 +13,7 @@ test("responses, stored by the previous release, repeated: the same bytes", asyn
   const { sessionId, avatarName, reservedCreditMicros, expiresAt } = opened.body;
   const reported = await call(`/${sessionId}/usage`, used);
   const released = await call(`/${sessionId}/release`, {});
-  // The previous release stored an opening without these members, which it stored separately, and other responses whole.
+  // The previous release stored the response of an opening without these members. It stored the members separately.
   for (const [path, members] of [
     ["", { avatarName, reservedCreditMicros, expiresAt }],
     [`/${sessionId}/usage`, reported.body],

@@ -1,7 +1,7 @@
 /**
  * The slots of a worker that takes calls of several shards. Each shard gives calls to the slots that the worker offers
- * it, and knows nothing of other shards. So the offers together never exceed the worker's slots: the worker raises the
- * offer of one shard only by slots that responses of the others have left free.
+ * it, and knows nothing of other shards. The sum of all offers never exceeds the worker's slots, because the worker raises
+ * an offer only by slots that are free according to the responses of the other shards.
  */
 import type { ReportedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 

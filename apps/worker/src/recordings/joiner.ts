@@ -19,7 +19,7 @@ import type { UntilDue } from "../jobs/due-work.ts";
 import { errorText } from "../jobs/run-job.ts";
 import { type AttemptOptions, deleteFiles, joinRecordings } from "./attempt.ts";
 
-/** How many calls a process joins at once. Each needs room on the disk for its files twice. */
+/** How many calls a process joins at once. Each needs disk space for two copies of its files. */
 export const JOINS = 2;
 /** Calls of one tenant that a claim takes. A tenant whose call is being joined waits. */
 const PER_TENANT = 1;

@@ -57,7 +57,10 @@ export type SandboxOptions = ConfinedOptions & {
   command?: (task: string) => string[];
 };
 
-/** Whether a face was measured exactly when one was counted, and a part found or a reason. A schema cannot express that. */
+/**
+ * Whether the report has measures of a face if and only if it counts one face, and has either a still part or a reason. A
+ * schema cannot express that.
+ */
 const isConsistent = (report: Report): boolean => {
   if ("part" in report) return (report.part === null) === (report.reason !== null);
   return !("face" in report) || (report.face !== null) === (report.faces === 1);

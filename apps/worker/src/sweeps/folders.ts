@@ -89,7 +89,7 @@ const preparedFolder: Folder = {
   },
 };
 
-/** The fragments and the files of recordings. A file whose deletion is due is left to the sweep of those. */
+/** The fragments and the files of recordings. The sweep of unneeded files deletes files whose deletion is due. */
 const recordingsFolder: Folder = {
   name: RECORDINGS_FOLDER,
   minAgeMs: DAY_MS,

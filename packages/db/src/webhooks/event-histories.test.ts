@@ -165,7 +165,7 @@ test("random histories on three replicas, with endpoints: the events match the c
       await client`
         update api_keys set expires_at = now() + interval '6 days', created_at = now() - interval '1 year'
         where id in (select id from api_keys where tenant_id = ${all.tenantId} and revoked_at is null order by random() limit 1)`;
-      // A cap of which the present open sessions spend more than 80 % at their end.
+      // A cap: the open sessions spend more than 80 % of it by their end.
       await client`
         update api_keys set spend_limit_credit_micros = settled + reserved from api_key_meters meter
         where meter.tenant_id = api_keys.tenant_id and meter.api_key_id = api_keys.id and settled > 0 and (meter.tenant_id, meter.api_key_id) in (

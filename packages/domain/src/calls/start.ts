@@ -202,7 +202,7 @@ const presentRecordings = (
   return { recording_mode: mode, ...(recording && others.length === 0 && { recording }), recordings };
 };
 
-/** The grant of a call, without what only the write knows. */
+/** The grant of a call, without the fields that only the write knows. */
 export const presentPlannedGrant = (
   { session, roomName, input, recording }: Pick<PlannedCall, "session" | "roomName" | "input" | "recording">,
   {

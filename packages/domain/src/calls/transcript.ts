@@ -187,7 +187,7 @@ export const transcriptBody = (call: TranscribedCall): string => {
     session_id: call.sessionId,
     avatar_id: call.avatarId,
     mode: call.mode,
-    // The service hears of the start some milliseconds later than the worker, which can have heard a word by then.
+    // The service learns of the start some milliseconds after the worker. The worker may have heard a word before.
     started_at: Math.min(startedAt, segments[0]?.ts ?? startedAt),
     ended_at: endedAt,
     seconds: Math.max(0, Math.ceil((endedAt - startedAt) / 1000)),

@@ -19,8 +19,8 @@
  *    `SERVICE_FEATURES`, or to the features of a renderer. Treat a new value of an old field like a new field.
  * 2. Add the field to the schema, as `Type.Optional`.
  * 3. The service sends it only to a worker whose features have the name. The worker sends it only while the features of the last
- *    response have it (`createForm` of `fleet/sync.ts`). What a worker cannot use of a start is left out of `input` (`usableInput`), and is in
- *    `ignored` of the grant by itself.
+ *    response have it (`createForm` of `fleet/sync.ts`). Fields of a start that a worker cannot use are omitted from `input` (`usableInput`),
+ *    and `ignored` of the grant names them, without further code.
  * 4. `previous-wire.system.test.ts` of the avatar worker runs the previous release on either side, with a call.
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -75,7 +75,7 @@ export const preloadFilePath = (workerId: string, avatar: string, file: string):
 export const WIRE_2 = "wire-2";
 /** A worker with this feature loads the avatars of `preload` before their calls. */
 export const PRELOAD = "preload";
-/** A worker with this feature gets the voice of the avatar with the start of a call in a room of the service. */
+/** The start of a call in a room of the service has the voice of the avatar, for a worker with this feature. */
 export const DEFAULT_VOICE = "default_voice_id";
 /**
  * A worker with this feature moves calls of people to other rooms (`move`), and does not count the seconds for which the person is
@@ -289,7 +289,7 @@ export const AssignedCall = ClosedObject({
       { mode: OneOf(RECORDED_MODES), is_told: Type.Optional(Type.Boolean()) },
       {
         description:
-          "The worker records this, tells each page that joins (`is_told`: not the person who is in the room when the worker joins), and sends it to `fragmentPath`. Only for a worker with the feature `recording`.",
+          "The worker records this, tells each page that joins, and sends the fragments to `fragmentPath`. `is_told`: the person who is already in the room knows it. Only for a worker with the feature `recording`.",
       },
     ),
   ),

@@ -19,7 +19,7 @@ type RecordedCall = { tenantId: TenantId; sessionId: SessionId };
 
 const folder = ({ tenantId, sessionId }: RecordedCall): string => `${RECORDINGS_FOLDER}/${tenantId}/${sessionId}`;
 
-/** The key of a fragment. The functions of the database write the same. */
+/** The key of a fragment. The functions of the database write the same key. */
 export const fragmentKey = (call: RecordedCall, { generation, n }: { generation: number; n: number }): string =>
   `${folder(call)}/${generation}-${n}`;
 

@@ -46,7 +46,7 @@ const pushSpeech = async (piece: SpeechPiece, sound: AsyncIterable<Int16Array>):
 
 /**
  * Says `texts` after `spokenText` has removed unspeakable parts. Resolves when all was heard or the sound was cut off.
- * When a text or its sound fails, says what came before, and then throws that error.
+ * When a text or its sound fails, says the texts before it, and then throws that error.
  */
 export const say = async (texts: AsyncIterable<string>, saying: Saying): Promise<void> => {
   const { queue, voice, signal, onSaid, onFinished } = saying;

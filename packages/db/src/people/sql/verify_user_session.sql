@@ -4,7 +4,8 @@
 --   'refused'   nothing is written: see use_passkey and use_identity
 --   'stale'     nothing is written: the caller, or its session, has changed since its look-up
 --   'replayed'  nothing is written: the stored response follows
--- Lock order: the user, the session, directly with its strongest lock, the claim, the passkey or the identity, the challenge.
+-- Lock order: the user, the session (at once with its strongest lock), the claim, the passkey or the identity, the
+-- challenge.
 create function rta.verify_user_session(
   p_caller rta.caller,
   p_version integer, -- the version of the session; the response shows the next one

@@ -1,9 +1,9 @@
 -- Locks the endpoints that the outcomes of their deliveries may change, and then the deliveries that are still held,
 -- with those that wait for one that ends. A working endpoint is not locked. Returns the ids of the locked endpoints.
 --
--- One statement locks all deliveries, in one order. A delivery whose lease is lost while the statement waits stays
--- locked, although another call may need to lock it as the next of its target. Lock order: the endpoints, by primary
--- key, then the deliveries, by primary key.
+-- One statement locks all deliveries, in one order. While it waits, a delivery can lose its lease. Such a delivery also
+-- stays locked until the commit, and a call that needs it as the next delivery of its target waits. Lock order: the
+-- endpoints, by primary key, then the deliveries, by primary key.
 create function rta.lock_finished_deliveries(p_finished rta.finished_delivery[], p_failing_since timestamptz) returns text[]
 language plpgsql as $$
 declare

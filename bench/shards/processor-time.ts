@@ -3,7 +3,7 @@
  * coordinator: `CITUS_BIN=… bun bench/shards/processor-time.ts [runs]`. It is comparable on a busy machine, unlike elapsed time.
  * All processes of all nodes count. `CITUS_BIN` is the folder of a PostgreSQL with Citus.
  */
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { listAvatars } from "@realtime-avatar/db/avatars/list";
@@ -23,29 +23,13 @@ import { client } from "@realtime-avatar/testing/postgres/client";
 import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { findTestCaller, plannedAvatar, seedKey, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { measureProcessorTime } from "./processor-times.ts";
 
 const TENANTS = 64;
 const RUNS = Number(process.argv[2] ?? 3);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const binaries = process.env["CITUS_BIN"];
 if (binaries === undefined) throw new Error("CITUS_BIN must name a PostgreSQL with Citus.");
-
-/** Nanoseconds of the processor, by process, of the servers with these first processes. */
-const processorTimes = async (servers: readonly number[]): Promise<Map<number, number>> => {
-  const times = new Map<number, number>();
-  for (const name of await readdir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = await readFile(`/proc/${name}/stat`, "utf8");
-      const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-      if (!servers.includes(parent) && !servers.includes(Number(name))) continue;
-      times.set(Number(name), Number((await readFile(`/proc/${name}/schedstat`, "utf8")).split(" ")[0]));
-    } catch {
-      // The process has ended.
-    }
-  }
-  return times;
-};
 
 /** All calls of one turn of the event loop form batches, as when many requests arrive at once. */
 const gathering = (db: Db): Db => {
@@ -125,12 +109,10 @@ type Measure = (times: number, run: (turn: number) => Promise<unknown>) => Promi
 const measureOn =
   (servers: readonly number[]): Measure =>
   async (times, run) => {
-    const before = await processorTimes(servers);
-    for (let turn = 0; turn < times; turn++) await run(turn);
-    const after = await processorTimes(servers);
-    let nanoseconds = 0;
-    for (const [pid, time] of after) nanoseconds += time - (before.get(pid) ?? 0);
-    return nanoseconds / 1e6 / times;
+    const milliseconds = await measureProcessorTime(servers, async () => {
+      for (let turn = 0; turn < times; turn++) await run(turn);
+    });
+    return milliseconds / times;
   };
 
 const measureAll = async (db: Db, servers: readonly number[]): Promise<Map<string, number[]>> => {

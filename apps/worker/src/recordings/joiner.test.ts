@@ -46,7 +46,7 @@ const start = (changes: Partial<JoinerOptions> = {}): Joiner => {
     metrics: { recordingsJoined: ({ outcome }) => void counted.push(outcome) },
     sign: (file) => signVideo({ ...file, signer }),
     timing: { ...JOINER_TIMING, failedMs: 20, renewMs: 50 },
-    untilDue: createUntilDue(db, 20)("recordings"),
+    untilDue: createUntilDue(db, { least: 20, most: 20 })("recordings"),
     ...changes,
   });
   joiners.push(joiner);

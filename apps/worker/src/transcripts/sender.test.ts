@@ -46,7 +46,7 @@ const startSender = (post: PostOptions = {}, changes = {}) =>
     log: createLog("trace", { write: (line: string) => void lines.push(line) }),
     poster: createPoster({ network: receiver.network, connectMs: 60_000, totalMs: 60_000, bodyMs: 300, ...post }),
     timing: { ...SENDER_TIMING, failedMs: 100, stopMs: 1000 },
-    untilDue: createUntilDue(db, 20)("transcripts"),
+    untilDue: createUntilDue(db, { least: 20, most: 20 })("transcripts"),
     ...changes,
   });
 /** A sender for each test of a `describe`. Transcripts of earlier tests are not sent. */
@@ -263,7 +263,7 @@ describe("another sender", () => {
       log: createLog("silent", { write: () => {} }),
       poster: createPoster({ network: { ...PUBLIC_INTERNET, resolve: async () => addresses } }),
       timing: SENDER_TIMING,
-      untilDue: createUntilDue(db, 20)("transcripts"),
+      untilDue: createUntilDue(db, { least: 20, most: 20 })("transcripts"),
     });
     const before = receiver.connections();
     const { id } = await endedCall("", ["Hello"], { url });

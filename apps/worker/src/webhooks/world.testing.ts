@@ -123,7 +123,7 @@ export const startTestSender = (
     assetOrigin: ASSET_ORIGIN,
     userAgent: "realtime-avatar/test",
     sends: 200,
-    untilDue: createUntilDue(db, 20)("deliveries"),
+    untilDue: createUntilDue(db, { least: 20, most: 20 })("deliveries"),
     timing: { ...SENDER_TIMING, failedMs: 100, attemptMs: 5000, stopMs: 1000 },
     ...changes,
   });

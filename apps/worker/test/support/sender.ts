@@ -23,7 +23,7 @@ startSender({
   assetOrigin: ASSET_ORIGIN,
   userAgent: "realtime-avatar/test",
   sends: 100,
-  untilDue: createUntilDue(db, 20)("deliveries"),
+  untilDue: createUntilDue(db, { least: 20, most: 20 })("deliveries"),
   timing: { ...SENDER_TIMING, failedMs: 100, leaseSeconds: 4, attemptMs: 2000 },
 });
 log.info({}, "started");

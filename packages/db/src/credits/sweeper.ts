@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { describeError } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
-import { logFields } from "../connection/which-database.ts";
+import { isOneOfSeveral, logFields } from "../connection/which-database.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 
 /**
@@ -16,6 +16,8 @@ import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts"
  * coincide.
  */
 export const SWEEP_INTERVAL_MS = 2000;
+/** The interval in each of several databases. It is longer, because there may be many. */
+const SWEEP_INTERVAL_OF_SEVERAL_MS = 6000;
 /**
  * The maximum number of sessions of one tenant that one statement closes. The statement takes 20 ms, in which the
  * tenant can open no session. With 1,000 it would take 100 ms.
@@ -38,7 +40,7 @@ export type SweeperOptions = {
   db: Db;
   log: { info: Log; warn: Log };
   random: RandomBytes;
-  /** By default `SWEEP_INTERVAL_MS`. */
+  /** By default that of the database. */
   intervalMs?: number;
 };
 
@@ -90,7 +92,8 @@ const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boole
 
 /** Starts a sweeper. A failed pass is logged. The next pass tries again. */
 export const startSweeper = (options: SweeperOptions): Sweeper => {
-  const { log, intervalMs = SWEEP_INTERVAL_MS } = options;
+  const { db, log } = options;
+  const { intervalMs = isOneOfSeveral(db) ? SWEEP_INTERVAL_OF_SEVERAL_MS : SWEEP_INTERVAL_MS } = options;
   const stopping = new AbortController();
   let swept = 0;
   /** The lag according to the last list of overdue tenants, and the time of that list. */
@@ -112,10 +115,7 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
     const [failure] = done.failures;
     if (failure !== undefined && at - loggedAt >= LOG_INTERVAL_MS) {
       loggedAt = at;
-      log.warn(
-        { error: describeError(failure), ...logFields(options.db) },
-        "failed to close overdue sessions; retrying",
-      );
+      log.warn({ error: describeError(failure), ...logFields(db) }, "failed to close overdue sessions; retrying");
     }
     return { ...done, lagSeconds };
   };

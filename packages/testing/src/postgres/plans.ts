@@ -85,6 +85,20 @@ export const insertEndpointRows = (rows: number): string => `
     select ${rowId("ten")}, ${rowId("whd")}, 'live', ${rowId("whe")}, ${rowId("evt")}, 'avatar.created', ${rowId("ava")}, 1, 'delivered',
       now() from generate_series(1, ${rows}) i;`;
 
+/** Inserts `rows` of each queue of apps/worker, and of recoveries of endpoints. All are due in an hour. */
+export const insertQueueRows = (tenantId: string, rows: number): string => `
+  ${insertKeyRows(tenantId, rows)}
+  ${insertEndpointRows(rows)}
+  ${insertRecordingRows(tenantId, rows)}
+  update webhook_endpoints set recovery_next_at = now() + interval '1 hour', recovery_next_id = id, recovery_last_id = id;
+  update webhook_deliveries set status = 'pending', next_attempt_at = now() + interval '1 hour';
+  insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+    select '${tenantId}', ${rowId("job")}, 'live', 'process_asset', ${rowId("ast")}, 1, now() + interval '1 hour', now()
+    from generate_series(1, ${rows}) i;
+  insert into call_transcripts (tenant_id, session_id, receiver, due_at)
+    select '${tenantId}', ${rowId("ses")}, 'x', case when i % 2 = 0 then now() + interval '1 hour' end
+    from generate_series(1, ${rows}) i;`;
+
 /**
  * The plans of `work`, in one text: with the settings of the service's connections, and with tables that were never
  * analyzed.

@@ -19,7 +19,7 @@ import { ffmpeg } from "../../src/recording/recorded.testing.ts";
 import { joinAsPerson } from "../support/person.ts";
 import { type Service, startService } from "../support/service.ts";
 import { watchTranscript } from "../support/transcript.ts";
-import { findWord, longestSilence, loudness, readFilePicture, readFileSound, WORD } from "./recorded-file.ts";
+import { findGaps, findWord, readFilePicture, readFileSound, WORD } from "./recorded-file.ts";
 
 setDefaultTimeout(120_000);
 
@@ -85,6 +85,12 @@ describe.skipIf(reason !== "" || process.platform !== "linux")(title, () => {
       (await service.db.client`select status, error_code from recordings where session_id = ${id}`)[0];
     await until(async () => (await find())?.["status"] === status, { state: find, pollMs: 200 });
   };
+  /** Waits until the process of this generation has sent as many fragments. */
+  const untilFragments = async ({ id }: StartedCall, generation: number, count: number): Promise<void> => {
+    const find = () =>
+      service.db.client`select n from recording_fragments where session_id = ${id} and generation = ${generation}`;
+    await until(async () => (await find()).length >= count, { state: find, pollMs: 200 });
+  };
   /** A response of the API. On a busy machine, the API may ask to try again. */
   const call = async <Body>(method: string, path: string, body?: object): Promise<Body> => {
     const send = () => service.call(method, path, service.operatorKey, body);
@@ -123,10 +129,9 @@ describe.skipIf(reason !== "" || process.platform !== "linux")(title, () => {
     const lengthMs = pcm.length / 48;
     expect(Math.abs(lengthMs - (recording.durationMs ?? 0))).toBeLessThan(50);
     expect(Math.abs(lengthMs - (Date.parse(recording.mediaEndedAt ?? "") - startedAt))).toBeLessThan(600);
-    const [from, to] = longestSilence(pcm);
-    expect(to - from).toBeGreaterThan(500);
-    // The tones of the gap, which are 213 ms long.
-    for (const ms of [from - 160, to + 60]) expect(loudness(pcm, 440, ms)).toBeWithin(500, 2000);
+    const gaps = findGaps(pcm);
+    expect(gaps).toHaveLength(1);
+    const [[from, to]] = gaps as [[number, number]];
     const words = saidAt.map((at) => at - startedAt).filter((at) => at > 0);
     /** How late the words are, and the moments of those before and after the gap. */
     const find = (delayMs: number) => {
@@ -163,7 +168,8 @@ describe.skipIf(reason !== "" || process.platform !== "linux")(title, () => {
     const calls = [shown, heard];
     await service.startWorker();
     await service.startFileWorker();
-    for (const call of calls) await untilStatus(call, "recording");
+    // On a busy machine, the first fragment, of two seconds, may have no word.
+    for (const call of calls) await untilFragments(call, 1, 2);
     worker.kill("SIGKILL");
     const killedAt = performance.now();
     await shown.person.until(() => shown.person.seen.some(({ at }) => at > killedAt + 1000));
@@ -173,6 +179,7 @@ describe.skipIf(reason !== "" || process.platform !== "linux")(title, () => {
         return status === "started" && generation === 2;
       });
     }
+    for (const call of calls) await untilFragments(call, 2, 1);
     await untilSaid(heard, 3);
     await Promise.all(calls.map(endCall));
     expect(heard.said().filter(({ text }) => text === NOTICE)).toHaveLength(1);

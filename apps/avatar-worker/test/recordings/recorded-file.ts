@@ -86,12 +86,24 @@ export const findWord = (pcm: Int16Array, ms: number): number | null => {
   return best.correlation > MIN_CORRELATION ? (1000 * best.lag) / RATE : null;
 };
 
-/** The longest silence of a sound: its begin and its end, in milliseconds. */
-export const longestSilence = (pcm: Int16Array): [from: number, to: number] => {
-  let [from, longest] = [0, [0, 0] as [number, number]];
-  for (const [at, value] of pcm.entries()) {
-    if (Math.abs(value) > MAX_SILENT) from = at + 1;
-    else if (at + 1 - from > longest[1] - longest[0]) longest = [from, at + 1];
-  }
-  return [(1000 * longest[0]) / FILE_RATE, (1000 * longest[1]) / FILE_RATE];
+/** The silences of a sound that are longer than `minMs`: their begins and their ends, in milliseconds. */
+const findSilences = (pcm: Int16Array, minMs: number): [from: number, to: number][] => {
+  const silences: [number, number][] = [];
+  let from = 0;
+  const endAt = (at: number): void => {
+    if (at - from > (minMs * FILE_RATE) / 1000) silences.push([(1000 * from) / FILE_RATE, (1000 * at) / FILE_RATE]);
+    from = at + 1;
+  };
+  for (const [at, value] of pcm.entries()) if (Math.abs(value) > MAX_SILENT) endAt(at);
+  endAt(pcm.length);
+  return silences;
 };
+
+/** Silences of half a second between the two tones of a gap, which are 213 ms long. */
+export const findGaps = (pcm: Int16Array): [from: number, to: number][] =>
+  findSilences(pcm, 500).filter(([from, to]) =>
+    [from - 160, to + 60].every((ms) => {
+      const level = loudness(pcm, 440, ms);
+      return level >= 500 && level < 2000;
+    }),
+  );

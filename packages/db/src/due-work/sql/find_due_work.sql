@@ -5,7 +5,7 @@ create function rta.find_due_work()
 returns table (jobs boolean, deliveries boolean, transcripts boolean, recordings boolean)
 language plpgsql stable as $$
 declare
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
 begin
   -- Ordered, so that one entry of the index is read, instead of the table until a due row.
   jobs := coalesce((

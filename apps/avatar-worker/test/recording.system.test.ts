@@ -76,8 +76,9 @@ describe.skipIf(reason !== "")(title, () => {
     const [said, echoed] = [user, avatar].map((tracks) => tracks.flatMap(loudTimes));
     for (const [index, [from, to]] of times.entries()) {
       const [[heardFrom = 0, heardTo = 0] = [], [echoFrom = 0, echoTo = 0] = []] = [said?.[index], echoed?.[index]];
-      // The delay of LiveKit and of its jitter buffer.
-      expect(heardFrom - from).toBeWithin(0, 500);
+      // The delay of LiveKit and of its jitter buffer. A sound is found up to 10 ms early, and AAC spreads it over the
+      // frame before, of 21 ms.
+      expect(heardFrom - from).toBeWithin(-31, 500);
       expect(Math.abs(heardTo - heardFrom - (to - from))).toBeLessThan(250);
       expect(echoFrom - heardFrom).toBeWithin(ECHO_MS - 100, ECHO_MS + 200);
       expect(Math.abs(echoTo - echoFrom - (heardTo - heardFrom))).toBeLessThan(100);
@@ -252,6 +253,7 @@ describe.skipIf(reason !== "")("a recorded conversation", () => {
     await again.publishMicrophone();
     await again.until(() => saidAgain().length > 0);
     await Bun.sleep(1000);
+    const spokeAt = Date.now();
     again.speak(true);
     await Bun.sleep(1500);
     control.end(call.session, "user_ended");
@@ -260,8 +262,10 @@ describe.skipIf(reason !== "")("a recorded conversation", () => {
     const tracks = await readSound(control.fragmentsOf(call.session), "both");
     expect(tracks).toHaveLength(1);
     const loud = tracks.flatMap(loudTimes);
-    // The words of the program, the answer, and then the words of the person. No recognizer gets them.
-    expect(loud.length).toBeGreaterThanOrEqual(2);
-    for (const [from, to] of [loud[0], loud.at(-1)] as [number, number][]) expect(to - from).toBeGreaterThan(800);
+    // The words of the program, the answer, and then the words of the person. No recognizer gets them. On a busy machine,
+    // the words of the person have gaps.
+    const lengths = Object.groupBy(loud, ([from]) => (from > spokeAt - 100 ? "person" : "avatar"));
+    for (const times of [lengths.avatar, lengths.person])
+      expect(times?.reduce((sum, [from, to]) => sum + to - from, 0)).toBeGreaterThan(800);
   });
 });

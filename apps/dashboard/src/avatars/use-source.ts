@@ -68,7 +68,7 @@ export const useSource = (kinds: readonly SourceKind[], modelId?: string): Chose
 export type Step = { text: string; share: number | null };
 
 const POLL_MS = 500;
-/** After half a minute, the service waits for the source instead of the page. */
+/** After half a minute, the page no longer waits for the source. The service does. */
 const MAX_POLLS = 60;
 
 const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>

@@ -12,7 +12,7 @@ create function rta.retry_job(
   p_delay_ms integer,
   p_max_attempts integer,
   p_detail text,
-  p_audit_event rta.audit_event, -- null for a video, which has none
+  p_audit_event rta.audit_event, -- null for a video: no event is written
   p_request_id text
 ) returns text
 language plpgsql as $$

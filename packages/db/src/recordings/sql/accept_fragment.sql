@@ -1,8 +1,8 @@
 -- Whether a fragment of the recordings of a call can be written:
 --   'open'     yes
 --   'stored'   it is already stored
---   'full'     the recordings of the call have `p_max_bytes`, or more fragments than the time since its start allows: one in five seconds,
---              and 64 beside
+--   'full'     the recordings of the call have `p_max_bytes`, or more fragments than the time since its start allows: 64,
+--              and one more for each five seconds
 --   'foreign'  the worker does not have the call at this generation, and has sent no earlier fragment of it; or the call is not recorded
 --   'closed'   the fragments are being joined
 -- A worker can send the rest of its generation after the call has gone to another worker, or has ended, until the fragments are joined.

@@ -1,6 +1,6 @@
 -- Expires up to `p_limit` recordings whose retention has ended (`retained_until`), the oldest first. Their files are no
--- longer needed. Deletes as many whose retention ended a week ago. Returns the number of changed recordings.
--- Lock order: the recordings. A locked row is skipped without waiting.
+-- longer needed. Also deletes up to `p_limit` recordings whose retention ended a week ago. Returns the number of changed
+-- recordings. Lock order: the recordings. A locked row is skipped without waiting.
 create function rta.sweep_recordings(p_limit integer) returns integer
 language plpgsql as $$
 declare

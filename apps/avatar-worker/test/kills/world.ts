@@ -12,19 +12,19 @@ import { client, preparedDataDirectory } from "@realtime-avatar/testing/database
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import { startProviders } from "../../src/conversation/providers/providers.testing.ts";
 import { AVATAR_WORKER } from "../support/service.ts";
-import { startBalancer } from "./balancer.ts";
 import { startReceiver } from "./receiver.ts";
 
 const CREDITS = 1_000_000_000_000;
 /** On a busy machine, a program can take long to start. The test then reports the silence of its calls. */
 const START_MS = 300_000;
 const MAX_STARTS = 20;
+const BALANCER = join(import.meta.dir, "balancer.ts");
 /** The answer of the model: a minute of speech. */
 const ANSWER = Array.from({ length: 30 }, (_, index) => `Heliotrope number ${index} is here.`).join(" ");
 
@@ -118,7 +118,8 @@ export const startWorld = async (livekitProgram: string, slots: number) => {
   providers.setAnswer(() => ANSWER);
   const receiver = startReceiver();
   const ports = await freePorts(2);
-  const balancer = await startBalancer(ports);
+  const balancer = startProcess(source(BALANCER, ...ports.map(String)));
+  const [, serviceUrl = ""] = await balancer.waitFor(/"url":"(http:[^"]+)"/, START_MS);
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
   const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
   const variables = {
@@ -144,7 +145,7 @@ export const startWorld = async (livekitProgram: string, slots: number) => {
     processPart(
       () =>
         startProcess(AVATAR_WORKER, {
-          ...{ SERVICE_URL: balancer.url, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
+          ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
           ...providers.variables,
         }),
       isKnown,
@@ -152,7 +153,7 @@ export const startWorld = async (livekitProgram: string, slots: number) => {
   );
   const stop = async (): Promise<void> => {
     await Promise.all([...avatarWorkers, worker, ...apis].map((part) => part.kill().catch(() => {})));
-    balancer.close();
+    await killed(balancer);
     await Promise.all([livekit.stop(), providers.stop(), receiver.stop()]);
     await cluster.close();
     await rm(folder, { recursive: true, force: true });
@@ -168,7 +169,7 @@ export const startWorld = async (livekitProgram: string, slots: number) => {
     }),
   );
   return {
-    ...{ onDatabase, receiver, url: balancer.url, ...seeded, stop },
+    ...{ onDatabase, receiver, url: serviceUrl, ...seeded, stop },
     ...{ apis, worker, avatarWorkers },
     livekit: { kill: () => killed(livekit.process), start: livekit.restart } satisfies Part,
     database: { kill: cluster.kill, start: cluster.start } satisfies Part,

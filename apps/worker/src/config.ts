@@ -13,9 +13,9 @@ import {
 import { type AssetQuota, readAssetQuota } from "@realtime-avatar/runtime/config/asset-quota";
 import { readCallRetentionDays } from "@realtime-avatar/runtime/config/call-retention";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
+import { readStorageConfig } from "@realtime-avatar/runtime/config/storage";
 import { readVideoSignerConfig, type VideoSignerConfig } from "@realtime-avatar/runtime/config/video-signer";
 import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";
-import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
 import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";

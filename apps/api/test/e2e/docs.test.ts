@@ -196,9 +196,9 @@ describe("the configuration", () => {
       "config/asset-quota",
       "config/call-retention",
       "config/speech",
+      "config/storage",
       "config/video-signer",
       "public-url",
-      "storage-config",
       "webhook-config",
     ].map((name) => `packages/runtime/src/${name}.ts`);
     const api = ["config", "people/oidc-config", "children/livekit"].map((name) => `apps/api/src/${name}.ts`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError } from "./config.ts";
-import { readStorageConfig } from "./storage-config.ts";
+import { ConfigError } from "../config.ts";
+import { readStorageConfig } from "./storage.ts";
 
 const KEYS = { AWS_ACCESS_KEY_ID: "AKIA", AWS_SECRET_ACCESS_KEY: "the-secret" };
 const MALFORMED_URLS =

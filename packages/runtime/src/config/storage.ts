@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import { Secret } from "@realtime-avatar/storage/secret";
-import { readSecret, readVariable, refuse, type Variables } from "./config.ts";
+import { readSecret, readVariable, refuse, type Variables } from "../config.ts";
 
 /** A bucket and the prefix of its keys, whose segments are those of our keys. */
 const STORAGE_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_-]+)*)\/?$/;

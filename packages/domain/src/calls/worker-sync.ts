@@ -289,7 +289,7 @@ export const AssignedCall = ClosedObject({
       { mode: OneOf(RECORDED_MODES), is_told: Type.Optional(Type.Boolean()) },
       {
         description:
-          "The worker records this, tells each page that joins, and sends the fragments to `fragmentPath`. `is_told`: the person who is already in the room knows it. Only for a worker with the feature `recording`.",
+          "The worker records this, tells each page that joins, and sends the fragments to `fragmentPath`. `is_told`: an earlier process has told the person in the room. Only for a worker with the feature `recording`.",
       },
     ),
   ),

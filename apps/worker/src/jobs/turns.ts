@@ -30,7 +30,7 @@ export const createTurns = (databases: Pick<Databases, "all">) => {
       return { db: null, pauseMs: earliest - now };
     },
     pause: (db: Db, milliseconds: number): void => void dueAt.set(db, performance.now() + milliseconds),
-    /** Skips the turns of a database until `due` has resolved. It is called once at a time for each database. */
+    /** Skips the turns of a database until `due` has resolved. `due` runs at most once at a time for each database. */
     skipUntil: async (db: Db, due: () => Promise<void>): Promise<void> => {
       dueAt.set(db, Number.POSITIVE_INFINITY);
       if (awaited.has(db)) return;
